@@ -50,116 +50,120 @@ export class StageDashboard extends Construct {
   }
 }
 
-function rowsOf({ config, alarms, channels, functions }: StageDashboardProps): (readonly IWidget[])[] {
+function rowsOf(props: StageDashboardProps): (readonly IWidget[])[] {
+  const { config, alarms } = props;
   const metrics = new ServiceMetrics(config);
   const window = monitorWindow(config);
-  const lanes = Object.entries(channels);
-  const hasEmail = config.channels.includes('email');
-  const hasNewsletters = config.newsletters === true;
+  return [
+    totals(config, metrics, window),
+    [new AlarmStatusWidget({ title: 'Alarms', alarms: [...alarms], width: WIDTH, height: 4 })],
+    config.channels.map((channel) => outcomes(channel, config.channels.length, metrics)),
+    ...delivery(props, metrics),
+    sweep(config, metrics, window),
+    [
+      ...(config.channels.includes('email') ? budgetOfEmail(metrics, window, config.newsletters === true) : []),
+      graph('Postponed by a budget', everyChannel(config, metrics, ['Paced', 'Sum'])),
+    ],
+    ...(config.newsletters === true ? [newsletters(metrics)] : []),
+    functionsOf(props),
+  ];
+}
+
+function totals({ channels }: StageConfig, metrics: ServiceMetrics, window: Duration): IWidget[] {
   const total = (name: MetricName, how: 'SUM' | 'MAX', statistic: Statistic, period: Duration, color: string) =>
     single(
       TITLES[name] ?? name,
       new MathExpression({
-        expression: `${how}([${config.channels.map((channel) => `FILL(${channel}, 0)`).join(', ')}])`,
+        expression: `${how}([${channels.map((channel) => `FILL(${channel}, 0)`).join(', ')}])`,
         usingMetrics: metrics.perChannel(name, statistic, period),
         label: name,
         period,
         color,
       }),
     );
-  const everyChannel = (name: MetricName, statistic: Statistic, period = FIVE_MINUTES) =>
-    config.channels.map((channel) => metrics.of(name, channel, statistic, period).with({ label: channel }));
-  const everyShare = (name: MetricName, { apart = false } = {}) =>
-    config.channels.map((channel) => {
-      const [automatic, part] = [`automatic_${channel}`, `part_${channel}`];
-      const usingMetrics = {
-        [automatic]: metrics.of('Retries', channel, 'Sum', HOUR),
-        [part]: metrics.of(name, channel, 'Sum', HOUR),
-      };
-      const expression = `100 * ${part} / ${apart ? `(${automatic} + ${part})` : automatic}`;
-      return new MathExpression({ expression, usingMetrics, label: channel, period: HOUR });
-    });
+  return [
+    total('Delivered', 'SUM', 'Sum', HOUR, Color.GREEN),
+    total('DeadNotifications', 'SUM', 'Maximum', window, Color.RED),
+    total('OldestDueAge', 'MAX', 'Maximum', window, Color.ORANGE),
+    total('OpenBreakers', 'SUM', 'Maximum', window, Color.PURPLE),
+  ];
+}
+
+/** A line for each channel. */
+function everyChannel(
+  { channels }: StageConfig,
+  metrics: ServiceMetrics,
+  [name, statistic]: readonly [MetricName, Statistic],
+  period = FIVE_MINUTES,
+): IMetric[] {
+  return channels.map((channel) => metrics.of(name, channel, statistic, period).with({ label: channel }));
+}
+
+/** How soon, by which errors, and how often again. */
+function delivery({ config, channels }: StageDashboardProps, metrics: ServiceMetrics): IWidget[][] {
+  const times = (name: MetricName, statistic: Statistic) => everyChannel(config, metrics, [name, statistic]);
+  const lanes = Object.entries(channels);
+  const letters = lanes.map(([label, { deadLetters }]) =>
+    deadLetters.metricApproximateNumberOfMessagesVisible({ ...MOST, label }),
+  );
+  const oldest = lanes.map(([label, one]) => one.deadLetters.metricApproximateAgeOfOldestMessage({ ...MOST, label }));
+  const shares = (name: MetricName, apart = false) => everyShare(config, metrics, name, apart);
   return [
     [
-      total('Delivered', 'SUM', 'Sum', HOUR, Color.GREEN),
-      total('DeadNotifications', 'SUM', 'Maximum', window, Color.RED),
-      total('OldestDueAge', 'MAX', 'Maximum', window, Color.ORANGE),
-      total('OpenBreakers', 'SUM', 'Maximum', window, Color.PURPLE),
-    ],
-    [new AlarmStatusWidget({ title: 'Alarms', alarms: [...alarms], width: WIDTH, height: 4 })],
-    config.channels.map((channel) => outcomes(channel, config.channels.length, metrics)),
-    [
-      graph('Queued until attempted (s, average)', everyChannel('LaneDelay', 'Average')),
-      graph('Due until attempted (s, average)', everyChannel('ProcessingDelay', 'Average')),
-      graph('Provider answers in (ms, p95)', everyChannel('SendDuration', 'p95')),
+      graph('Queued until attempted (s, average)', times('LaneDelay', 'Average')),
+      graph('Due until attempted (s, average)', times('ProcessingDelay', 'Average')),
+      graph('Provider answers in (ms, p95)', times('SendDuration', 'p95')),
     ],
     [
       graph('Failed attempts by error', [search(metrics.byErrorType('FailedAttempts', 300))]),
       graph('Given up by reason', [search(metrics.byErrorType('GivenUp', 300))]),
-      graph('Messages in the dead-letter queues', [
-        ...lanes.map(([channel, { deadLetters }]) =>
-          deadLetters.metricApproximateNumberOfMessagesVisible({
-            statistic: 'Maximum',
-            period: FIVE_MINUTES,
-            label: channel,
-          }),
-        ),
-      ]),
+      graph('Messages in the dead-letter queues', letters),
     ],
     [
-      graph('Automatic retries delivered (%)', everyShare('RetriesDelivered'), QUARTER_WIDTH),
-      graph('Retries asked for by end users (%)', everyShare('ManualRetries', { apart: true }), QUARTER_WIDTH),
+      graph('Automatic retries delivered (%)', shares('RetriesDelivered'), QUARTER_WIDTH),
+      graph('Retries asked for by end users (%)', shares('ManualRetries', true), QUARTER_WIDTH),
       ...(config.api === false ? [] : [repeats(metrics)]),
-      graph(
-        'Oldest dead letter (s)',
-        [
-          ...lanes.map(([channel, { deadLetters }]) =>
-            deadLetters.metricApproximateAgeOfOldestMessage({
-              statistic: 'Maximum',
-              period: FIVE_MINUTES,
-              label: channel,
-            }),
-          ),
-        ],
-        QUARTER_WIDTH,
-      ),
-    ],
-    [
-      graph('Sweep: notifications', [
-        metrics.single('SweepDue', 'Sum', HOUR),
-        metrics.single('SweepDispatched', 'Sum', HOUR),
-        metrics.single('SweepSkipped', 'Sum', HOUR),
-      ]),
-      graph('Sweep: duration (ms)', [metrics.single('SweepDuration', 'Maximum', HOUR)]),
-      graph('Oldest due (s)', everyChannel('OldestDueAge', 'Maximum', window)),
-    ],
-    [
-      ...(hasEmail ? budgetOfEmail(metrics, window, { hasNewsletters }) : []),
-      graph('Postponed by a budget', everyChannel('Paced', 'Sum')),
-    ],
-    ...(hasNewsletters ? [newsletters(metrics)] : []),
-    [
-      graph(
-        'Function errors',
-        functions.map((one) => one.metricErrors({ ...ONE_FUNCTION, label: one.service })),
-      ),
-      graph(
-        'Function throttles',
-        functions.map((one) => one.metricThrottles({ ...ONE_FUNCTION, label: one.service })),
-      ),
-      graph(
-        'Function duration (ms, p95)',
-        functions.map((one) => one.metricDuration({ statistic: 'p95', period: FIVE_MINUTES, label: one.service })),
-      ),
+      graph('Oldest dead letter (s)', oldest, QUARTER_WIDTH),
     ],
   ];
 }
 
-function budgetOfEmail(
-  metrics: ServiceMetrics,
-  window: Duration,
-  { hasNewsletters }: { readonly hasNewsletters: boolean },
-): IWidget[] {
+/** In percent of the automatic retries. @param apart it is none of them: of these and itself */
+function everyShare({ channels }: StageConfig, metrics: ServiceMetrics, name: MetricName, apart: boolean): IMetric[] {
+  return channels.map((channel) => {
+    const [automatic, part] = [`automatic_${channel}`, `part_${channel}`];
+    const usingMetrics = {
+      [automatic]: metrics.of('Retries', channel, 'Sum', HOUR),
+      [part]: metrics.of(name, channel, 'Sum', HOUR),
+    };
+    const expression = `100 * ${part} / ${apart ? `(${automatic} + ${part})` : automatic}`;
+    return new MathExpression({ expression, usingMetrics, label: channel, period: HOUR });
+  });
+}
+
+function sweep(config: StageConfig, metrics: ServiceMetrics, window: Duration): IWidget[] {
+  return [
+    graph('Sweep: notifications', [
+      metrics.single('SweepDue', 'Sum', HOUR),
+      metrics.single('SweepDispatched', 'Sum', HOUR),
+      metrics.single('SweepSkipped', 'Sum', HOUR),
+    ]),
+    graph('Sweep: duration (ms)', [metrics.single('SweepDuration', 'Maximum', HOUR)]),
+    graph('Oldest due (s)', everyChannel(config, metrics, ['OldestDueAge', 'Maximum'], window)),
+  ];
+}
+
+function functionsOf({ functions }: StageDashboardProps): IWidget[] {
+  const every = (title: string, metricOf: (one: (typeof functions)[number]) => IMetric) =>
+    graph(`Function ${title}`, functions.map(metricOf));
+  return [
+    every('errors', (one) => one.metricErrors({ ...ONE_FUNCTION, label: one.service })),
+    every('throttles', (one) => one.metricThrottles({ ...ONE_FUNCTION, label: one.service })),
+    every('duration (ms, p95)', (one) => one.metricDuration({ ...ONE_FUNCTION, statistic: 'p95', label: one.service })),
+  ];
+}
+
+function budgetOfEmail(metrics: ServiceMetrics, window: Duration, hasNewsletters: boolean): IWidget[] {
   return [
     graph('Budget of e-mail: sends a second', [
       metrics.of('SendRate', 'email', 'Average', window).with({ label: 'planned' }),
@@ -221,6 +225,7 @@ const TITLES: Partial<Record<MetricName, string>> = {
 };
 const QUARTER_WIDTH = WIDTH / 4;
 const ONE_FUNCTION = { statistic: 'Sum', period: FIVE_MINUTES } as const;
+const MOST = { statistic: 'Maximum', period: FIVE_MINUTES } as const;
 
 function single(title: string, metric: IMetric): IWidget {
   return new SingleValueWidget({ title, metrics: [metric], width: WIDTH / 4, height: 4, sparkline: true });

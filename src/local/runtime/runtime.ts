@@ -14,8 +14,8 @@ import { withOrigins } from '../emulator/template/http-apis.ts';
 import { type HeldPort, holdPorts } from '../processes/tcp-ports.ts';
 import { Teardown } from '../processes/teardown.ts';
 import type { SesLimits } from '../providers/ses/sending-limits.ts';
-import { startProviders } from '../providers/start-providers.ts';
-import { startStandIns } from '../stand-ins/stand-ins.ts';
+import { type Providers, startProviders } from '../providers/start-providers.ts';
+import { type StandIns, startStandIns } from '../stand-ins/stand-ins.ts';
 import { fileLog, type Log, writeWhole } from '../support/running.ts';
 import { createStack } from './create-stack.ts';
 import { endpointsFile, takeDirectories } from './directories.ts';
@@ -144,19 +144,13 @@ async function start(options: LocalRuntimeOptions, teardown: Teardown): Promise<
   const { invoke, caughtUp } = functions;
   stack.reachFunctions(invoke);
 
-  const outputs = overridden(plan.outputs, overrides, ['RetryPolicy', 'SweepIntervalSeconds']);
   const endpoints = describeRuntime(
-    { ...outputs, ...(outputs['ApiUrl'] !== undefined && { ApiUrl: api.url }) },
     {
-      endpoints: {
-        dynamodb: standIns.dynamodb,
-        sqs: standIns.sqs,
-        ses: providers.ses,
-        api: api.url,
-        console: `http://127.0.0.1:${ports.console.port}`,
-        simulator: providers.simulator,
-        outcomes: providers.outcomes,
-      },
+      ...overridden(plan.outputs, overrides, ['RetryPolicy', 'SweepIntervalSeconds']),
+      ...(plan.outputs['ApiUrl'] !== undefined && { ApiUrl: api.url }),
+    },
+    {
+      endpoints: addressesOf(standIns, providers, api.url, ports.console.port),
       functions: functions.byService,
       logs,
       secrets_file: secretsFile,
@@ -169,21 +163,22 @@ async function start(options: LocalRuntimeOptions, teardown: Teardown): Promise<
     ...(dataDir !== undefined && { file: join(dataDir, 'schedules.json') }),
   });
   teardown.add('one-time schedules', async () => schedules.stop());
-  api.serve(
-    createLambdaApi({
-      invoke,
-      caughtUp,
-      httpApi,
-      scheduler: schedules.handle,
-      log,
-      signal: api.closing,
-    }),
-  );
+  api.serve(createLambdaApi({ invoke, caughtUp, httpApi, scheduler: schedules.handle, log, signal: api.closing }));
   if (options.console !== false) await startConsole({ endpoints, port: ports.console, log, teardown });
   const file = endpointsFile(workDir);
   writeWhole(file, endpoints);
   teardown.add('endpoints file', async () => removeEndpoints(file));
   return { endpoints, invoke, caughtUp, broken: standIns.broken, stop: () => teardown.run() };
+}
+
+/** Where each of its services listens. */
+function addressesOf(
+  { dynamodb, sqs }: StandIns,
+  { ses, simulator, outcomes }: Providers,
+  api: string,
+  consolePort: number,
+): Endpoints['endpoints'] {
+  return { dynamodb, sqs, ses, api, console: `http://127.0.0.1:${consolePort}`, simulator, outcomes };
 }
 
 interface ConsoleStart {

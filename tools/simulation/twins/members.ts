@@ -18,6 +18,8 @@ import {
 } from '../../../src/core/newsletter/model/ports.ts';
 
 const PAGE = 100;
+const key = (tenant_id: string, id: string) => JSON.stringify([tenant_id, id]);
+const markKey = (...place: [tenant_id: string, email_hash: string, member_id: string]) => JSON.stringify(place);
 
 /** A member was deleted, or moved away, where it was. */
 interface Mark {
@@ -31,31 +33,13 @@ interface Mark {
 export function createMemoryMembers(clock: Clock = () => new Date()): MemberStore {
   const members = new Map<string, StoredMember>();
   const facts = new Map<string, AddressFacts>();
-  const key = (tenant_id: string, id: string) => JSON.stringify([tenant_id, id]);
   const find = (tenant_id: string, member_id: string) => members.get(key(tenant_id, member_id));
   const places = new Map<string, MemberPlace>();
   /** Marks where members were. */
   const left = new Map<string, Mark>();
-  const markKey = (...place: [tenant_id: string, email_hash: string, member_id: string]) => JSON.stringify(place);
-
-  const change = (tenant_id: string, email_hash: string, next: (before: AddressFacts) => AddressFacts) => {
-    const before = facts.get(key(tenant_id, email_hash)) ?? { tenant_id, email_hash, unsubscribed: {} };
-    const after = next(before);
-    if (isKnown(after) || Object.keys(after.gone ?? {}).length > 0) facts.set(key(tenant_id, email_hash), after);
-    else facts.delete(key(tenant_id, email_hash));
-  };
-
-  const withTimes = (entry: AddressEntry, tenant_id: string): AddressEntry => {
-    const marks = [...left].filter(([key, { member_id }]) => key === markKey(tenant_id, entry.email_hash, member_id));
-    const cameAt = (member_id: string) => places.get(key(tenant_id, member_id))?.version ?? 0;
-    return {
-      ...entry,
-      members: entry.members.map((one) => ({ ...one, came_at: cameAt(one.member_id) })),
-      ...(marks.length > 0 && { left: new Map(marks.map(([, { member_id, at }]) => [member_id, at])) }),
-    };
-  };
-
   const store: MemberStore = {
+    ...factsIn(facts),
+
     async upsert(given) {
       for (const member of given) {
         const at = key(member.tenant_id, member.member_id);
@@ -111,26 +95,7 @@ export function createMemoryMembers(clock: Clock = () => new Date()): MemberStor
     },
 
     async *addresses(tenant_id, after = '') {
-      const entries = new Map<string, AddressEntry>();
-      for (const { gone: _, ...one } of facts.values()) {
-        if (one.tenant_id === tenant_id && isKnown(one))
-          entries.set(one.email_hash, { email_hash: one.email_hash, members: [], facts: one });
-      }
-      const entryAt = (email_hash: string) => entries.get(email_hash) ?? { email_hash, members: [] };
-      const tell = (email_hash: string, member_id: string, moves: readonly Move[]) => {
-        const entry = entryAt(email_hash);
-        entries.set(email_hash, { ...entry, moves: new Map([...(entry.moves ?? []), [member_id, moves]]) });
-      };
-      for (const one of members.values()) {
-        if (one.tenant_id !== tenant_id) continue;
-        const entry = entryAt(one.email_hash);
-        entries.set(one.email_hash, { ...entry, members: [...entry.members, one].sort(byId) });
-        const { moves } = places.get(key(tenant_id, one.member_id)) ?? {};
-        if (moves !== undefined) tell(one.email_hash, one.member_id, moves);
-      }
-      for (const { move, member_id, ...mark } of left.values())
-        if (mark.tenant_id === tenant_id && move) tell(move.from, member_id, [move]);
-      const ordered = [...entries.values()]
+      const ordered = entriesOf(tenant_id, { members, facts, places, left })
         .filter(({ email_hash }) => email_hash > after)
         .sort((a, b) => (a.email_hash < b.email_hash ? -1 : 1));
       for (let i = 0; i < ordered.length; i += PAGE) yield ordered.slice(i, i + PAGE);
@@ -139,7 +104,7 @@ export function createMemoryMembers(clock: Clock = () => new Date()): MemberStor
     audience: (query) => store.addressees(query),
     async *addressees(query, after) {
       for await (const page of store.addresses(query.tenant_id, after))
-        yield page.flatMap((one) => asked(withTimes(one, query.tenant_id), query));
+        yield page.flatMap((one) => asked(withTimes(one, query.tenant_id, { places, left }), query));
     },
 
     async address(tenant_id, email_hash) {
@@ -147,11 +112,26 @@ export function createMemoryMembers(clock: Clock = () => new Date()): MemberStor
         const entry = page.find((one) => one.email_hash === email_hash);
         if (entry === undefined) continue;
         const known = entry.members.length > 0 || entry.facts !== undefined;
-        return known ? withTimes(entry, tenant_id) : undefined;
+        return known ? withTimes(entry, tenant_id, { places, left }) : undefined;
       }
       return undefined;
     },
+  };
+  return store;
+}
 
+/** What is known of addresses, whoever is at them. */
+function factsIn(
+  facts: Map<string, AddressFacts>,
+): Pick<MemberStore, 'facts' | 'suppress' | 'unsuppress' | 'unsubscribe' | 'resubscribe' | 'markGone' | 'liftGone'> {
+  const change = (tenant_id: string, email_hash: string, next: (before: AddressFacts) => AddressFacts) => {
+    const before = facts.get(key(tenant_id, email_hash)) ?? { tenant_id, email_hash, unsubscribed: {} };
+    const after = next(before);
+    if (isKnown(after) || Object.keys(after.gone ?? {}).length > 0) facts.set(key(tenant_id, email_hash), after);
+    else facts.delete(key(tenant_id, email_hash));
+  };
+
+  return {
     async facts(tenant_id, email_hashes) {
       const found = email_hashes.flatMap((email_hash) => facts.get(key(tenant_id, email_hash)) ?? []);
       return new Map(found.map((one) => [one.email_hash, one]));
@@ -188,7 +168,47 @@ export function createMemoryMembers(clock: Clock = () => new Date()): MemberStor
       });
     },
   };
-  return store;
+}
+
+interface Tables {
+  readonly members: ReadonlyMap<string, StoredMember>;
+  readonly facts: ReadonlyMap<string, AddressFacts>;
+  readonly places: ReadonlyMap<string, MemberPlace>;
+  readonly left: ReadonlyMap<string, Mark>;
+}
+
+function withTimes(entry: AddressEntry, tenant_id: string, { places, left }: Pick<Tables, 'places' | 'left'>) {
+  const marks = [...left].filter(([key, { member_id }]) => key === markKey(tenant_id, entry.email_hash, member_id));
+  const cameAt = (member_id: string) => places.get(key(tenant_id, member_id))?.version ?? 0;
+  return {
+    ...entry,
+    members: entry.members.map((one) => ({ ...one, came_at: cameAt(one.member_id) })),
+    ...(marks.length > 0 && { left: new Map(marks.map(([, { member_id, at }]) => [member_id, at])) }),
+  };
+}
+
+/** The addresses of a tenant, each with its members, what is known of it, and the moves of those who left it. */
+function entriesOf(tenant_id: string, { members, facts, places, left }: Tables): AddressEntry[] {
+  const entries = new Map<string, AddressEntry>();
+  for (const { gone: _, ...one } of facts.values()) {
+    if (one.tenant_id === tenant_id && isKnown(one))
+      entries.set(one.email_hash, { email_hash: one.email_hash, members: [], facts: one });
+  }
+  const entryAt = (email_hash: string) => entries.get(email_hash) ?? { email_hash, members: [] };
+  const tell = (email_hash: string, member_id: string, moves: readonly Move[]) => {
+    const entry = entryAt(email_hash);
+    entries.set(email_hash, { ...entry, moves: new Map([...(entry.moves ?? []), [member_id, moves]]) });
+  };
+  for (const one of members.values()) {
+    if (one.tenant_id !== tenant_id) continue;
+    const entry = entryAt(one.email_hash);
+    entries.set(one.email_hash, { ...entry, members: [...entry.members, one].sort(byId) });
+    const { moves } = places.get(key(tenant_id, one.member_id)) ?? {};
+    if (moves !== undefined) tell(one.email_hash, one.member_id, moves);
+  }
+  for (const { move, member_id, ...mark } of left.values())
+    if (mark.tenant_id === tenant_id && move) tell(move.from, member_id, [move]);
+  return [...entries.values()];
 }
 
 function isKnown({ suppressed, unsubscribed }: AddressFacts): boolean {

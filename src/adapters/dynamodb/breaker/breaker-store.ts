@@ -115,8 +115,8 @@ async function addSlots(
   { id, lane }: Line,
   count: number,
 ): Promise<Breaker | undefined> {
-  const add = { [`${lane}_slots`]: count };
-  const { applied, item } = await updateItem(client, table, keyOf(id), { add }, [thereIs(id)], 'ALL_NEW');
+  const change = { add: { [`${lane}_slots`]: count }, returned: 'ALL_NEW' } as const;
+  const { applied, item } = await updateItem(client, table, keyOf(id), change, [thereIs(id)]);
   return applied && item ? fromItem(item) : undefined;
 }
 

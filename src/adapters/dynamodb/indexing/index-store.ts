@@ -38,71 +38,9 @@ export interface IndexStoreOptions {
 }
 
 /** IndexStore on NotificationLog and NotificationContent. */
-export function createIndexStore({ client, tables, sealer, hashKey }: IndexStoreOptions): IndexStore {
-  const put = async (item: Item, guards: readonly Guard[]) => {
-    try {
-      return await putGuarded(client, tables.notification_content, item, guards);
-    } catch (error) {
-      throw unstorable(error);
-    }
-  };
-
-  const placed = (item: Item, { sequence, life, attempts_before = 1 }: Owned): Item => {
-    const image_sequence = toValue(sequenceValue(sequence));
-    return { ...item, image_sequence, ...toItem({ life, ...(attempts_before !== 1 && { attempts_before }) }) };
-  };
-
-  /**
-   * Of two images with the same content the first one takes the row in. The second one would begin a life that the row
-   * has not, and no failover would find the content.
-   */
-  async function isTakenIn(log_id: string): Promise<boolean> {
-    const row = await readItem(client, tables.notification_log, log_id, [
-      'log_id',
-      ...CONTENT_COLUMNS,
-      ...FALLBACK_COLUMNS,
-    ]);
-    return row !== undefined && !hasContent(unmarshall(row));
-  }
-
-  /** The life of the content that is to be stored, behind what is there; undefined: the first one. */
-  async function lifeBehind(owner: ContentOwner, there: Item): Promise<number | undefined> {
-    if (!begins(owner, there)) return lifeOf(there);
-    const { log_id } = owner;
-    const newest = {
-      table: tables.notification_retry_log,
-      key: { original_log_id: log_id },
-      backwards: true,
-      limit: 1,
-    };
-    const { items } = await query(client, { ...newest, consistent: true, columns: ['retry_attempt'] });
-    const [{ retry_attempt } = {}] = items.map((item) => unmarshall(item));
-    return nextLife(unmarshall(there), retry_attempt);
-  }
-
-  async function itemOf(owner: Owned, content: NotificationContent): Promise<Item> {
-    const fallback = content.fallback && (await fallbackAttributes(owner, content.fallback, sealer, hashKey));
-    return placed(await contentItem(sealer, owner, content, fallback), owner);
-  }
-
-  async function amendedItem(owner: Owned, given: Partial<NotificationContent>, stored: Item): Promise<Item> {
-    const { log_id, tenant_id, expires_at } = owner;
-    if (stored['tenant_id']?.S !== tenant_id) throw new RowUnstorableError('the content that it lacks');
-    const { recipient, subject, body, format, fallback } = given;
-    const { message_body, message_body_deflated, life: _, attempts_before: __, ...rest } = stored;
-    const kept = { ...(message_body && { message_body }), ...(message_body_deflated && { message_body_deflated }) };
-    const encrypted_recipient = recipient && (await sealRecipient(sealer, { log_id, tenant_id }, recipient));
-    const amended = {
-      ...rest,
-      ...toItem({ encrypted_recipient, subject, message_format: format, expires_at }),
-      ...(body === undefined ? kept : bodyAttribute(body)),
-      ...(fallback
-        ? await fallbackAttributes(owner, fallback, sealer, hashKey)
-        : await resealed(owner, stored, sealer)),
-    };
-    return placed(amended, owner);
-  }
-
+export function createIndexStore(options: IndexStoreOptions): IndexStore {
+  const { client, tables } = options;
+  const contents = new Contents(options);
   return {
     async index(image, set, remove) {
       const turn = turnOf(image, { set, remove }, { now: new Date(), random: Math.random });
@@ -119,32 +57,111 @@ export function createIndexStore({ client, tables, sealer, hashKey }: IndexStore
       }
     },
 
-    async putContent(owner, content) {
-      const { log_id, tenant_id, sequence, amends } = owner;
-      const hashed = content.recipient && recipientHash(await hashKey(), tenant_id, content.recipient);
-      const answer = { ...(hashed && { recipient_hash: hashed }) };
-      const whole = content as NotificationContent;
-      // What is there shows by this put: as a rule nothing is, and it costs no more than one that asks nothing.
-      const first = amends ? undefined : await put(await itemOf(owner, whole), [NEW]);
-      if (first?.applied) return answer;
-      // Not every emulator returns the item; AWS does.
-      const there = first?.item ?? (await readItem(client, tables.notification_content, log_id)) ?? {};
-      if (isErased(there)) throw new ErasedError(ERASED);
-      if (begins(owner, there) && Object.keys(content).length > 0 && (await isTakenIn(log_id))) return undefined;
-      const life = await lifeBehind(owner, there);
-      const owned: Owned = { ...owner, ...(life !== undefined && { life }) };
-      const item = amends ? await amendedItem(owned, content, there) : await itemOf(owned, whole);
-      // If the content of a later image is stored already, the update of this image's row finds the row changed.
-      const { applied, item: other } = await put(item, notLater(sequence, life));
-      const later = applied ? undefined : (other ?? (await readItem(client, tables.notification_content, log_id)));
-      if (isErased(later)) throw new ErasedError(ERASED);
-      return { ...answer, ...(life !== undefined && { life }) };
-    },
-
-    async hasContent(log_id) {
-      return (await readItem(client, tables.notification_content, log_id, ['log_id'])) !== undefined;
-    },
+    putContent: (owner, content) => contents.put(owner, content),
+    hasContent: async (log_id) => (await contents.read(log_id, ['log_id'])) !== undefined,
   };
+}
+
+/** What is stored of the images' content, each sealed for its row. */
+class Contents {
+  readonly #options: IndexStoreOptions;
+
+  constructor(options: IndexStoreOptions) {
+    this.#options = options;
+  }
+
+  read(log_id: string, columns?: readonly string[]): Promise<Item | undefined> {
+    const { client, tables } = this.#options;
+    return readItem(client, tables.notification_content, log_id, columns);
+  }
+
+  async put(owner: ContentOwner, content: Partial<NotificationContent>): ReturnType<IndexStore['putContent']> {
+    const { log_id, tenant_id, sequence, amends } = owner;
+    const hashed = content.recipient && recipientHash(await this.#options.hashKey(), tenant_id, content.recipient);
+    const answer = { ...(hashed && { recipient_hash: hashed }) };
+    const whole = content as NotificationContent;
+    // What is there shows by this put: as a rule nothing is, and it costs no more than one that asks nothing.
+    const first = amends ? undefined : await this.#write(await this.#itemOf(owner, whole), [NEW]);
+    if (first?.applied) return answer;
+    // Not every emulator returns the item; AWS does.
+    const there = first?.item ?? (await this.read(log_id)) ?? {};
+    if (isErased(there)) throw new ErasedError(ERASED);
+    if (begins(owner, there) && Object.keys(content).length > 0 && (await this.#isTakenIn(log_id))) return undefined;
+    const life = await this.#lifeBehind(owner, there);
+    const owned: Owned = { ...owner, ...(life !== undefined && { life }) };
+    const item = amends ? await this.#amendedItem(owned, content, there) : await this.#itemOf(owned, whole);
+    // If the content of a later image is stored already, the update of this image's row finds the row changed.
+    const { applied, item: other } = await this.#write(item, notLater(sequence, life));
+    const later = applied ? undefined : (other ?? (await this.read(log_id)));
+    if (isErased(later)) throw new ErasedError(ERASED);
+    return { ...answer, ...(life !== undefined && { life }) };
+  }
+
+  async #write(item: Item, guards: readonly Guard[]) {
+    const { client, tables } = this.#options;
+    try {
+      return await putGuarded(client, tables.notification_content, item, guards);
+    } catch (error) {
+      throw unstorable(error);
+    }
+  }
+
+  /**
+   * Of two images with the same content the first one takes the row in. The second one would begin a life that the row
+   * has not, and no failover would find the content.
+   */
+  async #isTakenIn(log_id: string): Promise<boolean> {
+    const { client, tables } = this.#options;
+    const columns = ['log_id', ...CONTENT_COLUMNS, ...FALLBACK_COLUMNS];
+    const row = await readItem(client, tables.notification_log, log_id, columns);
+    return row !== undefined && !hasContent(unmarshall(row));
+  }
+
+  /** The life of the content that is to be stored, behind what is there; undefined: the first one. */
+  async #lifeBehind(owner: ContentOwner, there: Item): Promise<number | undefined> {
+    if (!begins(owner, there)) return lifeOf(there);
+    const { client, tables } = this.#options;
+    const { items } = await query(client, {
+      table: tables.notification_retry_log,
+      key: { original_log_id: owner.log_id },
+      backwards: true,
+      limit: 1,
+      consistent: true,
+      columns: ['retry_attempt'],
+    });
+    const [{ retry_attempt } = {}] = items.map((item) => unmarshall(item));
+    return nextLife(unmarshall(there), retry_attempt);
+  }
+
+  async #itemOf(owner: Owned, content: NotificationContent): Promise<Item> {
+    const { sealer, hashKey } = this.#options;
+    const fallback = content.fallback && (await fallbackAttributes(owner, content.fallback, sealer, hashKey));
+    return placed(await contentItem(sealer, owner, content, fallback), owner);
+  }
+
+  async #amendedItem(owner: Owned, given: Partial<NotificationContent>, stored: Item): Promise<Item> {
+    const { sealer, hashKey } = this.#options;
+    const { log_id, tenant_id, expires_at } = owner;
+    if (stored['tenant_id']?.S !== tenant_id) throw new RowUnstorableError('the content that it lacks');
+    const { recipient, subject, body, format, fallback } = given;
+    const { message_body, message_body_deflated, life: _, attempts_before: __, ...rest } = stored;
+    const kept = { ...(message_body && { message_body }), ...(message_body_deflated && { message_body_deflated }) };
+    const encrypted_recipient = recipient && (await sealRecipient(sealer, { log_id, tenant_id }, recipient));
+    const amended = {
+      ...rest,
+      ...toItem({ encrypted_recipient, subject, message_format: format, expires_at }),
+      ...(body === undefined ? kept : bodyAttribute(body)),
+      ...(fallback
+        ? await fallbackAttributes(owner, fallback, sealer, hashKey)
+        : await resealed(owner, stored, sealer)),
+    };
+    return placed(amended, owner);
+  }
+}
+
+function placed(item: Item, { sequence, life, attempts_before = 1 }: Owned): Item {
+  const image_sequence = toValue(sequenceValue(sequence));
+  return { ...item, image_sequence, ...toItem({ life, ...(attempts_before !== 1 && { attempts_before }) }) };
 }
 
 /** Whether another life begins with the content, behind what is there. */

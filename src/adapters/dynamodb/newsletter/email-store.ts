@@ -30,9 +30,14 @@ const ACTIVE = 'active';
 /** How much longer the content is kept than the row, which is kept longer where a mailing is paused or failed for a time. */
 const RESTS_S = 365 * 86_400;
 
+const keyOf = (email_id: string, part: string) => ({ email_id: { S: email_id }, part: { S: part } });
+
 /** EmailStore on the table emails: the row and the content of an email are two items. */
 export function createEmailStore(client: DynamoDBClient, table: string, clock: Clock): EmailStore {
-  const keyOf = (email_id: string, part: string) => ({ email_id: { S: email_id }, part: { S: part } });
+  const read = async (email_id: string): Promise<Email | undefined> => {
+    const item = await getItem(client, table, keyOf(email_id, ROW));
+    return item && toEmail(item);
+  };
 
   /** The content of an email with a write of its row, both or none. @returns undefined where another write came first */
   async function withContent(
@@ -50,33 +55,24 @@ export function createEmailStore(client: DynamoDBClient, table: string, clock: C
       if (error instanceof TransactionCanceledException && isConflict(error)) return undefined;
       throw error;
     }
-    return store.read(email_id);
+    return read(email_id);
   }
 
-  const rows = async (found: readonly Item[]): Promise<ReadonlyMap<string, Email>> => {
-    const ids = [...new Set(found.flatMap(({ email_id }) => email_id?.S ?? []))];
-    const keys = ids.map((email_id) => keyOf(email_id, ROW));
-    const items = keys.length === 0 ? [] : await getItems(client, table, keys, { consistent: true });
-    return new Map(items.map(toEmail).map((email) => [email.email_id, email]));
-  };
+  return {
+    read,
+    ...emailLists(client, table),
 
-  const store: EmailStore = {
     async create(email, content) {
       const isNew = conditionOf([[['email_id', '=', undefined]]]);
       const Put = { TableName: table, Item: toItem({ ...email, part: ROW }), ...isNew };
       // One after the other, the row of a request would keep the content of one that crashed in between.
       for (let tries = 1; tries <= TRIES; tries++) {
-        const kept = (await withContent(email, content, { Put })) ?? (await store.read(email.email_id));
+        const kept = (await withContent(email, content, { Put })) ?? (await read(email.email_id));
         if (kept !== undefined) return kept;
         // The transaction of another request under this key is under way: its row is not there yet.
         await pause(tries);
       }
       throw unavailable();
-    },
-
-    async read(email_id) {
-      const item = await getItem(client, table, keyOf(email_id, ROW));
-      return item && toEmail(item);
     },
 
     async content(email_id) {
@@ -102,7 +98,18 @@ export function createEmailStore(client: DynamoDBClient, table: string, clock: C
       const Update = { TableName: table, Key: keyOf(email.email_id, ROW), UpdateExpression, ...condition };
       return withContent({ ...email, ...(set.expires_at && { expires_at: set.expires_at }) }, content, { Update });
     },
+  };
+}
 
+/** The indexes tell which emails; each is read as it is. */
+function emailLists(client: DynamoDBClient, table: string): Pick<EmailStore, 'list' | 'due'> {
+  const rows = async (found: readonly Item[]): Promise<ReadonlyMap<string, Email>> => {
+    const ids = [...new Set(found.flatMap(({ email_id }) => email_id?.S ?? []))];
+    const keys = ids.map((email_id) => keyOf(email_id, ROW));
+    const items = keys.length === 0 ? [] : await getItems(client, table, keys, { consistent: true });
+    return new Map(items.map(toEmail).map((email) => [email.email_id, email]));
+  };
+  return {
     async list(tenant_id, cursor) {
       const { items, next } = await query(client, {
         table,
@@ -134,7 +141,6 @@ export function createEmailStore(client: DynamoDBClient, table: string, clock: C
       });
     },
   };
-  return store;
 }
 
 /** `<created_at> <email_id>`; the tenant comes from the request, so that a cursor shows no other tenant's emails. */

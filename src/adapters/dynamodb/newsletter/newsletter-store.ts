@@ -75,7 +75,7 @@ export function createNewsletterStore(
       const key = toItem({ tenant_id, newsletter_id });
       const change = { set: rest, once: { created_at }, remove: OPTIONAL.filter((name) => rest[name] === undefined) };
       const guards = known_at === undefined ? [] : [ofTime(known_at)];
-      const { applied, item } = await updateItem(client, table, key, change, guards, 'ALL_NEW');
+      const { applied, item } = await updateItem(client, table, key, { ...change, returned: 'ALL_NEW' }, guards);
       const stored = toNewsletter(item ?? (await getItem(client, table, key)) ?? {});
       // Who asks again, as the answer was lost, asks at another time for what is stored: that is no conflict.
       const asked = { ...change, set: { ...rest, updated_at: undefined } };

@@ -91,14 +91,16 @@ export function updateGuarded(
   return updateItem(client, table, { log_id: { S: log_id } }, change, [guard]);
 }
 
-/** Changes the item of any key while one of the guards holds; without guards always. @param returned what it is then */
+/** What the item is after the change, where it is asked for. */
+type Returning = ItemChange & { readonly returned?: 'ALL_NEW' };
+
+/** Changes the item of any key while one of the guards holds; without guards always. */
 export function updateItem(
   client: DynamoDBClient,
   TableName: string,
   Key: Item,
-  change: ItemChange,
+  { returned, ...change }: Returning,
   guards: readonly Guard[] = [],
-  returned?: 'ALL_NEW',
 ): Promise<StatementResult> {
   const { expression: UpdateExpression, ...update } = updateExpression(change);
   const command = new UpdateItemCommand({
