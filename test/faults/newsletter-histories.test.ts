@@ -202,6 +202,30 @@ const READ_TOO_EARLY: [Given[], Faults, Around, Mood[], Step[], Publishing] = [
   {},
 ];
 
+/** A sender has told of those that were refused, and dies before another batch has its slot; its message comes again. */
+const TOLD_IN_VAIN: [Given[], Faults, Around, Mood[], Step[], Publishing] = [
+  Array.from({ length: 11 }, () => ({ kind: 'ok', paid: false })),
+  {
+    deaths: 0,
+    calls: 30,
+    failing: 0,
+    stalling: 0.05,
+    lost_messages: 0,
+    duplicated_messages: 0,
+    outages: [[0, 121]],
+  },
+  { seed: 2016135789, limit_ms: 90_000, lost: 0, per_second: 1_000 },
+  [
+    { from_s: 21, mood: 'refuses_late' },
+    { from_s: 887, mood: 'refuses_entries' },
+  ],
+  [
+    { seconds: 540, do: 'resend', which: 0 },
+    { seconds: 540, do: 'pause', which: 0 },
+  ],
+  {},
+];
+
 /** What has to happen in a part of the histories, as the world counts it. */
 const INTERESTING = [
   ...['workers killed', 'workers timeout', 'answers lost', 'cancelled', 'late unsubscriptions', 'late records'],
@@ -333,7 +357,7 @@ describe('any history of a newsletter: schedules, deaths, storage that fails or 
           add(seen, 'late unsubscriptions', left.length);
         },
       ),
-      { numRuns: runs, examples: [TOLD_WHILE_CLAIMED, CLAIMED_TOO_LATE, READ_TOO_EARLY] },
+      { numRuns: runs, examples: [TOLD_WHILE_CLAIMED, CLAIMED_TOO_LATE, READ_TOO_EARLY, TOLD_IN_VAIN] },
     );
     if (process.env['SHOW_HISTORIES'] !== undefined) console.log(ends, seen);
     // The property says something only if the histories reach the interesting states.

@@ -149,7 +149,7 @@ async function request({ entries, timeout_ms }: BulkCall, world: NewsletterWorld
     if (everybody && !taken.late) auditor.refused(everybody);
     const takeEffect = () => {
       accept(taken.accepted, world);
-      refuseLate(taken.late ?? [], world, everybody);
+      if (taken.late) refuseLate(taken.late, world, everybody);
     };
     if (taken.late_ms === undefined) takeEffect();
     else world.later(timeout_ms + taken.late_ms, takeEffect);

@@ -18,8 +18,11 @@ export interface Suspects {
   readonly round: number;
   /** Reasons by place, `<chunk>-<n>`. Fewer than with which the email holds. */
   readonly places: Readonly<Record<string, string>>;
-  /** The email counts them: the batch waits until others show whether everybody is refused. */
-  readonly told?: true;
+  /**
+   * The email counts them: the batch waits until others show whether everybody is refused. When the batch had been given
+   * the slot in which it told; earlier versions wrote true.
+   */
+  readonly told?: string | true;
 }
 
 /**

@@ -66,7 +66,8 @@ export class BatchWork {
     this.storage = storageOf(deps);
     const { warmed_domain, claim_id = '' } = lease.row;
     this.#warmed = warmed_domain === undefined ? undefined : new WarmedMails(warmed_domain, claim_id, deps.warming);
-    this.refused = new RefusedRecipients(email, lease.row.suspects);
+    const { since = '', given_at = since } = email.slots[slot] ?? {};
+    this.refused = new RefusedRecipients(email, lease.row.suspects, given_at);
     this.provider_failures = lease.row.provider_failures ?? 0;
     this.unanswered = email.silence?.calls ?? 0;
     this.asks = askAt(email) !== undefined;

@@ -46,20 +46,23 @@ export async function noteAnswer(answer: BulkAnswer, work: BatchWork): Promise<S
 async function noteAnswered(answers: readonly EntryAnswer[], work: BatchWork): Promise<void> {
   work.unanswered = 0;
   const isAccepted = answers.some(({ accepted }) => accepted);
-  const news = ({ silence, hold, refusals }: Email) => ({
-    answered: silence !== undefined,
-    // What events told of only events end.
-    free: isAccepted && hold !== undefined && !hold.late,
-    single: isAccepted && Object.keys(refusals?.batches ?? {}).length > 0,
-  });
+  const news = ({ silence, hold, refusals }: Email) => {
+    const refused = Object.keys(refusals?.batches ?? {}).length > 0;
+    return {
+      answered: silence !== undefined,
+      // What events told of only events end.
+      free: isAccepted && hold !== undefined && !hold.late,
+      single: isAccepted && (refused || (hold?.late === true && !work.refused.isEmpty)),
+    };
+  };
   const { answered, free, single } = news(work.email);
   if (!answered && !free && !single) return;
   await changeEmail(work, (email) => {
     const { refusals = NO_REFUSALS } = email;
     const found = news(email);
     if (!found.answered && !found.free && !found.single) return undefined;
-    // Who was refused while everybody was is no exception because the provider accepts again.
-    const wasAll = found.free && email.hold !== undefined && ['refused', 'sender'].includes(email.hold.for);
+    // Who was refused while everybody was, however it was said, is no exception because the provider accepts again.
+    const wasAll = (found.free || found.single) && ['refused', 'sender'].includes(email.hold?.for ?? '');
     const next = wasAll ? nextRound(refusals) : { ...refusals, batches: {} };
     return {
       set: wasAll || found.single ? { refusals: next } : {},

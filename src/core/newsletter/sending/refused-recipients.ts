@@ -20,22 +20,26 @@ const placeOf = (chunk: number, n: number) => `${chunk}-${n}`;
 export class RefusedRecipients {
   #round: number;
   #places: Map<string, string>;
-  /** The email counts them, and other batches had their turn. */
-  #told: boolean;
+  /** The turn in which the email was told of them. */
+  #told: Suspects['told'];
+  /** When the batch was given its slot: a message that comes again, or another sender, is of the same turn. */
+  readonly #turn: string;
 
-  constructor(email: Email, stored: Suspects | undefined) {
+  constructor(email: Email, stored: Suspects | undefined, turn: string) {
     this.#round = roundOf(email);
     const isOld = stored?.round !== this.#round;
     this.#places = new Map(isOld ? [] : Object.entries(stored.places));
-    this.#told = !isOld && stored.told === true;
+    this.#told = isOld ? undefined : stored.told;
+    this.#turn = turn;
   }
 
   get isEmpty(): boolean {
     return this.#places.size === 0;
   }
 
+  /** The email counts them, and other batches had their turn: a sender may have died before it gave the slot to them. */
   get isTold(): boolean {
-    return this.#told;
+    return this.#told !== undefined && this.#told !== this.#turn;
   }
 
   /** What was refused before everybody was found to be refused says nothing of a recipient. */
@@ -46,7 +50,7 @@ export class RefusedRecipients {
   }
 
   tell(): void {
-    this.#told = true;
+    this.#told = this.#turn;
   }
 
   has(chunk: number, n: number): boolean {
@@ -59,7 +63,7 @@ export class RefusedRecipients {
 
   clear(): void {
     this.#places.clear();
-    this.#told = false;
+    this.#told = undefined;
   }
 
   /** How many, by reason. */
@@ -73,7 +77,7 @@ export class RefusedRecipients {
   get suspects(): Suspects | undefined {
     if (this.isEmpty) return undefined;
     const places = Object.fromEntries([...this.#places].slice(0, MOST_KEPT));
-    return { round: this.#round, places, ...(this.#told && { told: true }) };
+    return { round: this.#round, places, ...(this.#told && { told: this.#told }) };
   }
 
   /** Those of a chunk who are still pending: others may have excluded or resolved them. */

@@ -277,12 +277,40 @@ describe('a batch in its slot', () => {
     expect(world.sends).toEqual([{ ...MESSAGE, batch_id: '00001' }]);
     const other = (await world.batches())[1] ?? batchFor([]);
     await world.tables.batches.change(other, { set: { status: 'submitted' } });
+    world.advance(1_000);
     await advance('email-1', world.deps(), { slot: '0', batch_id: '00001' });
     const calls = world.calls.length;
     expect(await sendBatch(MESSAGE, world.deps())).toMatchObject({ result: 'submitted' });
     expect(await world.states()).toBe(states);
     expect(world.calls, 'nobody is called for twice').toHaveLength(calls);
     expect(await world.email()).toMatchObject({ status: 'submitted' });
+  });
+
+  it('waits for the others, too, where its sender ended before the slot was theirs, and its message comes again', async () => {
+    const world = await sending(['..']);
+    const refused = { accepted: false, refusal: refuse('recipient').refusal } as const;
+    world.answer = (call) => ({ kind: 'answered', entries: call.entries.map(() => refused) });
+    const deps = world.deps();
+    const failing: typeof deps.emails.change = async (was, change) => {
+      if (change.set.slots !== undefined) throw new Error('Nobody answers.');
+      return deps.emails.change(was, change);
+    };
+    await expect(sendBatch(MESSAGE, { ...deps, emails: { ...deps.emails, change: failing } })).rejects.toThrow(
+      'unavailable',
+    );
+    expect((await world.batches())[0]).toMatchObject({ status: 'pending' });
+    expect(await sendBatch(MESSAGE, world.deps())).toMatchObject({ result: 'waiting', counts: { failed: 0 } });
+    expect(world.sends).toEqual([{ ...MESSAGE, batch_id: '00001' }]);
+  });
+
+  it('forgets who was refused while events said that everybody is, when a mail is accepted', async () => {
+    const world = await sending(['....']);
+    const at = world.now.toISOString();
+    const hold = { for: 'refused', late: true, reason: 'rendering_failure', asked: 0, since: at, ask_at: at } as const;
+    const refusals = { round: 0, batches: { '00001': { because_recipient: 3 } } };
+    await world.tables.emails.change(await world.email(), { set: { hold, refusals } });
+    expect(await sendBatch(MESSAGE, world.deps())).toMatchObject({ result: 'waiting', counts: { submitted: 4 } });
+    expect(await world.email()).toMatchObject({ hold: { late: true }, refusals: { round: 1, batches: {} } });
   });
 
   it('gives its slot to a batch that waits while it waits for single recipients, and goes on later', async () => {
