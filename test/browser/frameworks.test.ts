@@ -219,6 +219,21 @@ describe('an element', () => {
   );
 
   it(
+    'that is made anew, or gets the log-id of another one, shows at once what is known of it',
+    async () => {
+      const { page } = await open('React 19');
+      const anew = "const list = document.querySelector('ul'); list.innerHTML = list.innerHTML";
+      expect(await textsAfter(page, anew)).toEqual(SHOWN);
+      const exchanged = `const [a, b, c] = document.querySelectorAll('[log-id]');
+        [a.logId, b.logId, c.logId] = ['NL3', 'NL1', 'NL2']`;
+      expect(await textsAfter(page, exchanged)).toEqual(SHOWN);
+      // What is done is done.
+      expect(looks.filter((log_id) => log_id === 'NL3')).toHaveLength(1);
+    },
+    MINUTE,
+  );
+
+  it(
     'that comes back after a while shows what it showed, and looks again',
     async () => {
       const { page } = await open('React 19');

@@ -204,7 +204,7 @@ describe('from Jest', () => {
       const env = { NOTIFICATION_API_URL: api.url, NOTIFICATION_API_KEY: api.apiKey };
       const said = await run([process.execPath], args, env).finally(() => api.stop());
       const { numPassedTests, numFailedTests } = JSON.parse(said.slice(said.indexOf('{"')).split('\n')[0] ?? '');
-      expect({ numPassedTests, numFailedTests }).toEqual({ numPassedTests: 5, numFailedTests: 0 });
+      expect({ numPassedTests, numFailedTests }).toEqual({ numPassedTests: 6, numFailedTests: 0 });
     },
     MINUTES,
   );
@@ -256,6 +256,14 @@ test('the language around a shadow root, when it changes', async () => {
   document.documentElement.lang = 'ja-JP';
   await settled();
   expect(button.textContent).toBe('再試行');
+});
+test('a second definition, as of a module that was changed, replaces the settings', () => {
+  document.documentElement.lang = 'pt-BR';
+  const texts = { 'pt-BR': { ...TEXTS.en, retry: 'Outra vez' } };
+  defineNotificationState({ url: '/api', getToken: async () => 'nrt_x', texts });
+  document.body.innerHTML = '<notification-state state="failed" can-retry></notification-state>';
+  expect(document.querySelector('notification-state').shadowRoot.textContent).toContain('Outra vez');
+  expect(() => defineNotificationState({ url: 'http://a@b', getToken: async () => 't' })).toThrow('no user');
 });
 test('attributes of frameworks, and properties', () => {
   document.documentElement.lang = 'en';

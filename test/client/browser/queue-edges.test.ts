@@ -46,6 +46,13 @@ it.each(['http://user:pw@api.example', 'https://api.example ', 'https://api.exam
   },
 );
 
+it('a queue of a page without https, where a browser has no locks, is refused when it is made', async () => {
+  stubPage(async () => new Response());
+  vi.stubGlobal('navigator', { onLine: true });
+  const other = { url: 'https://api.example', getToken: async () => 't' };
+  await expect(createOfflineQueue(other, async () => memoryEntries())).rejects.toThrow('secure page');
+});
+
 it('a listener that throws neither fails what is stored nor stops the queue, and is told to the page', async () => {
   const reported: unknown[] = [];
   vi.stubGlobal('reportError', (error: unknown) => reported.push(error));

@@ -45,6 +45,7 @@ export async function createOfflineQueue(
   const request = createPageRequest(api);
   const fullName = `notification-retry-${name}`;
   const store = await openStore(fullName);
+  if (!navigator.locks) throw new Error('A queue needs a secure page (https, or localhost): others have no locks.');
   const tabs = new BroadcastChannel(fullName);
   const listeners = new Set<(event: QueueEvent) => void>();
   // What a page does with an event is no part of the step that it tells of: the entry is stored, and must be sent.

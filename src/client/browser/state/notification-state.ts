@@ -22,14 +22,22 @@ const PROPERTIES = ['logId', 'state', 'canRetry'] satisfies (keyof NotificationS
  * Defines `<notification-state log-id="…">` (retry-and-idempotency-design.md §5). It shows the state of a notification
  * until nothing changes any more, with a button where a retry is possible. Without a log-id it shows its attribute `state`,
  * for what the page has not handed over yet. It asks rarely and, while nobody looks at the page, not at all. Parts:
- * `message`, `retry`. On a server, which has no elements, it does nothing.
- * @throws TypeError for the URL; DOMException if the name is no name of an element, or was defined before
+ * `message`, `retry`. On a server, which has no elements, it does nothing. A second call for a name replaces its settings.
+ * @throws TypeError for the URL; DOMException if the name is no name of an element, or is somebody else's
  */
 export function defineNotificationState({ texts = {}, tagName = 'notification-state', ...api }: StateOptions): void {
   if (typeof customElements === 'undefined') return;
-  const settings: ElementSettings = { request: createPageRequest(api), texts };
-  customElements.define(tagName, elementClass(settings));
+  const settings: ElementSettings = { request: createPageRequest(api), texts, known: new Map() };
+  const before = DEFINED.get(customElements.get(tagName) ?? HTMLElement);
+  // A module that was changed while its page was open, or React's second look at an effect in development.
+  if (before !== undefined) return void Object.assign(before, settings);
+  const element = elementClass(settings);
+  customElements.define(tagName, element);
+  DEFINED.set(element, settings);
 }
+
+/** The settings of the elements that were defined here. */
+const DEFINED = new WeakMap<CustomElementConstructor, ElementSettings>();
 
 function elementClass(settings: ElementSettings): CustomElementConstructor {
   return class extends HTMLElement {

@@ -7,6 +7,8 @@ import { messageOf, type NotificationAnswer, type StateTexts, TEXTS, textsFor } 
 export interface ElementSettings {
   readonly request: PageRequest;
   readonly texts: Readonly<Record<string, StateTexts>>;
+  /** What was last shown, by log-id: a list that is sorted again may give an element another one, or make new ones. */
+  readonly known: Map<string, NotificationAnswer>;
 }
 
 /** What of a page is the same for all of its elements. */
@@ -92,7 +94,7 @@ export class StateView {
     this.#isAsking = false;
     this.#unchanged = 0;
     this.#about = this.#logId();
-    this.#show(this.#given());
+    this.#show(this.#given() ?? this.#settings.known.get(this.#about ?? ''));
     this.#look();
   }
 
@@ -127,6 +129,7 @@ export class StateView {
     const before = this.#shown;
     this.#shown = shown;
     const isAnswer = typeof shown === 'object';
+    if (isAnswer && this.#about) remember(this.#settings.known, this.#about, shown);
     const message = isAnswer ? messageOf(shown, texts) : shown === undefined ? '' : texts.unavailable;
     // The same text again would be announced again.
     if (this.#message.textContent !== message) this.#message.textContent = message;
@@ -158,6 +161,15 @@ export class StateView {
     // Refused or not: the API knows best what state it is in now.
     this.#timer = setTimeout(this.#look, 1_000);
   }
+}
+
+const MOST_KNOWN = 1_000;
+
+function remember(known: ElementSettings['known'], log_id: string, shown: NotificationAnswer): void {
+  known.delete(log_id);
+  known.set(log_id, shown);
+  const [oldest = ''] = known.size > MOST_KNOWN ? known.keys() : [];
+  known.delete(oldest);
 }
 
 /** React 18 and Vue write `false` as an attribute. */
