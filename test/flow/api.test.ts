@@ -1,13 +1,18 @@
-import { execFile } from 'node:child_process';
-import { existsSync, readFileSync, symlinkSync } from 'node:fs';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { App, SecretValue, Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { EventBus } from 'aws-cdk-lib/aws-events';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { takeIn } from '../../examples/outcomes/rules.ts';
+import { type ClientOptions, createNotificationClient } from '../../src/client/index.ts';
 import { eventBus, postTo } from '../../src/local/emulator/events/event-bus.ts';
 import { planFrom } from '../../src/local/emulator/template/plan.ts';
 import { shellCommands } from '../support/docs/shell-lines.ts';
@@ -18,6 +23,8 @@ import { PROJECT_ROOT } from '../support/project-root.ts';
 
 const flow = new Flow();
 let key: string;
+const WORKER_SECRET = `whsec_${randomBytes(24).toString('base64')}`;
+const JOB_RETRIES = 2;
 
 interface Answer {
   readonly status: number;
@@ -58,14 +65,68 @@ async function asReader(script: string): Promise<string> {
 }
 
 beforeAll(async () => {
-  await flow.start({ baseIntervalSeconds: 0.5 });
+  // Of the stage's interval, five minutes, a job would see no retry at all.
+  const retry = { base_interval_seconds: 0.2, max_retries: JOB_RETRIES };
+  await flow.start({ baseIntervalSeconds: 0.5 }, { jobs: { tenant_id: '*', secrets: [WORKER_SECRET], retry } });
   const scopes = ['send', 'read', 'operate'].flatMap((scope) => ['--scope', scope]);
   ({ key } = await flow.opsJson<{ key: string }>('keys', 'create', '--tenant', 'T1', ...scopes));
 }, 180_000);
 afterAll(() => flow.end(), 60_000);
 
-describe('a notification from the API', () => {
-  it('is delivered at once, without a sweep or the indexer, and only once although it is handed over several times', async () => {
+/** A producer whose spool lies in a directory of its own. */
+const clientOf = (name: string, options: ClientOptions = {}) =>
+  createNotificationClient({
+    url: flow.endpoints.endpoints.api,
+    apiKey: key,
+    spoolDirectory: join(flow.directory, name, 'spool'),
+    ...options,
+  });
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** The worker of examples/background-job, and its producer. */
+async function startWorker() {
+  const PORT = String(await freePort());
+  const env = {
+    ...process.env,
+    NOTIFICATION_API_URL: flow.endpoints.endpoints.api,
+    NOTIFICATION_API_KEY: key,
+    NOTIFICATION_SPOOL_DIRECTORY: join(flow.directory, 'jobs', 'spool'),
+    WORKER_URL: `http://127.0.0.1:${PORT}`,
+    WORKER_SECRET,
+    PORT,
+  };
+  const start = (script: string, ...args: string[]): ChildProcess =>
+    spawn(process.execPath, ['--import', 'tsx', join(PROJECT_ROOT, 'examples', 'background-job', script), ...args], {
+      cwd: PROJECT_ROOT,
+      env,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+  const worker = start('worker.ts');
+  if (worker.stdout) await once(worker.stdout, 'data');
+  return {
+    stop: () => void worker.kill(),
+    async handOver(url: string): Promise<string> {
+      const producer = start('main.ts', 'llm_processing', url);
+      let out = '';
+      producer.stdout?.on('data', (text: Buffer) => {
+        out += text;
+      });
+      expect(await once(producer, 'close')).toEqual([0, null]);
+      return JSON.parse(out).log_id;
+    },
+  };
+}
+
+describe('retry-and-idempotency-design.md', () => {
+  it('§2: a request is done once, and each repetition of its key gets its answer; another body is refused', async () => {
     const body = { channel: 'webhook', recipient: hook('ok/api-1'), body: '本文', priority: 'urgent' };
     const answers = await Promise.all(Array.from({ length: 10 }, () => send('api-1', body)));
     const taken = answers.filter(({ status }) => status === 202);
@@ -77,9 +138,125 @@ describe('a notification from the API', () => {
       attempts: [{ attempt: 0, status: 'SUCCESS', response_code: '200' }],
     });
     expect((await send('api-1', body)).replayed).toBe(true);
+    const other = await send('api-1', { ...body, body: 'other' });
+    expect([other.status, other.body.type]).toEqual([409, 'urn:notification-retry:problem:idempotency-key-reused']);
     expect(await flow.received(`log_id=${log_id}`)).toHaveLength(1);
   });
 
+  it('§3: a server’s failure is retried after a second, and a wrong request is not', async () => {
+    const front = await startLoopback();
+    let failures = 1;
+    front.answer = (response, { path, headers, body }) => {
+      if (failures-- > 0) return void response.writeHead(503).end();
+      const { authorization = '' } = headers;
+      const asked = { authorization, 'content-type': 'application/json', 'idempotency-key': 'of-its-items' };
+      void fetch(`${flow.endpoints.endpoints.api}${path}`, { method: 'POST', headers: asked, body }).then(
+        async (answer) =>
+          response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text()),
+      );
+    };
+    const client = clientOf('section-3', { url: front.url });
+    const sent = await client.send({ channel: 'webhook', recipient: hook('ok/section-3'), body: 'x' });
+    expect(sent).toMatchObject({ state: 'accepted' });
+    expect(front.received).toHaveLength(2);
+    const wrong = await client.send({ channel: 'webhook', recipient: 'no url', body: 'x' });
+    expect([wrong.state, front.received.length]).toEqual(['refused', 3]);
+    await front.close();
+  });
+
+  it('§4: a job is done by its worker, or is a dead letter after its retries, with the columns of failed_jobs', async () => {
+    const worker = await startWorker();
+    try {
+      const [good = '', bad = ''] = await Promise.all(
+        ['https://your-domain.example/post', 'https://unreachable.example/post'].map(worker.handOver),
+      );
+      const done = await until(good, 'done');
+      expect(done).toMatchObject({ job_type: 'llm_processing', attempts: [{ status: 'SUCCESS' }] });
+      expect(done).not.toHaveProperty('retryable');
+      const given_up = await until(bad, 'failed');
+      const error_type = 'SERVER_OVERLOAD';
+      const failed_at = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/);
+      const failed = { log_id: bad, job_type: 'llm_processing', error_type, failed_at, retryable: true };
+      expect(given_up).toMatchObject({ ...failed, errorMessage: expect.any(String) });
+      const attempts: readonly { status: string }[] = given_up.attempts;
+      expect(attempts.map(({ status }) => status)).toEqual(Array(JOB_RETRIES + 1).fill('FAILED'));
+      const letter = await eventually(async () => {
+        const { dead_letters } = await flow.opsJson<{ dead_letters: { log_id: string }[] }>(
+          ...['dlq', 'list', '--channel', 'webhook'],
+        );
+        return dead_letters.find(({ log_id }) => log_id === bad);
+      }, 60_000);
+      const error_message = expect.stringContaining('503');
+      expect(letter).toMatchObject({ ...failed, failure_reason: 'MAX_RETRIES', error_message });
+    } finally {
+      worker.stop();
+    }
+  });
+
+  it('§5: what failed says so, whether it can be retried and why, and its page retries it', async () => {
+    const failed_attempt = { error_type: 'AUTH_FAILED', response_code: '401' };
+    const recipient = hook('ok/api-3');
+    const { body } = await send('api-3', { channel: 'webhook', recipient, body: 'x', failed_attempt });
+    expect(body.status).toBe('failed');
+    const failed = await until(body.log_id, 'failed');
+    expect(failed).toMatchObject({
+      canRetry: true,
+      errorMessage: expect.any(String),
+      attempts: [{ attempt: 0, error_type: 'AUTH_FAILED' }],
+    });
+    expect(await eventually(async () => (await flow.deadLetters('webhook')) || undefined)).toBe(1);
+    expect(await flow.received(`log_id=${body.log_id}`)).toHaveLength(0);
+    expect((await call('POST', `/v1/notifications/${body.log_id}/retry`)).body.status).toBe('retrying');
+    await until(body.log_id, 'done');
+  });
+
+  it('§6: repeated keys and users’ retries are counted', () => {
+    for (const metric of ['IdempotentRepeats', 'ManualRetries']) {
+      expect(flow.logs()).toMatch(new RegExp(`"${metric}":[1-9]`));
+    }
+  });
+});
+
+describe('adr-006-spool-retention.md', () => {
+  const note = (name: string) => ({ channel: 'webhook', recipient: hook(`ok/${name}`), body: name }) as const;
+  const filesIn = (name: string, folder: string) => readdirSync(join(flow.directory, name, folder)).filter(isFile);
+  const isFile = (file: string) => !file.startsWith('.');
+  // A wrong key: the client makes one call, and keeps what is not taken.
+  const locked = { apiKey: 'nrk_wrong_key' };
+
+  it('原則 1–3: what the API does not take is kept with its first attempt and its count, and goes once it is back', async () => {
+    for (const body of ['spooled-first', 'spooled-second']) await clientOf('adr-1', locked).send(note(body));
+    await clientOf('adr-1', locked).flush();
+    const [first = '', second = ''] = filesIn('adr-1', 'spool').sort();
+    const header = (file: string) =>
+      JSON.parse(readFileSync(join(flow.directory, 'adr-1', 'spool', file), 'utf8').split('\n')[0] ?? '');
+    expect(header(first)).toMatchObject({ firstAttempt: expect.stringMatching(/Z$/), retryCount: 1 });
+    expect(header(first).firstAttempt <= header(second).firstAttempt).toBe(true);
+    expect(await clientOf('adr-1').flush()).toMatchObject({ accepted: 2, left: 0 });
+    const delivered = async () => (await flow.received()).filter(({ body }) => body.includes('spooled-'));
+    await eventually(async () => ((await delivered()).length === 2 ? true : undefined));
+  });
+
+  it.each([
+    ['決定事項: after its retries', 'adr-2', { maxSpoolRetries: 2 }],
+    ['決定事項: after its hours', 'adr-3', { spoolRetentionHours: 1e-9 }],
+  ])('%s a file moves to data/failed and is told; an operator sends it again', async (_, name, limit) => {
+    const told: string[] = [];
+    const client = clientOf(name, { ...locked, ...limit, onGivenUp: ({ file }) => void told.push(file) });
+    await client.send(note(name));
+    for (let flushes = 0; flushes < 2; flushes++) await client.flush();
+    expect(filesIn(name, 'spool')).toEqual([]);
+    expect(filesIn(name, 'failed')).toHaveLength(1);
+    expect(told).toHaveLength(1);
+    const directory = join(flow.directory, name, 'spool');
+    vi.stubEnv('NOTIFICATION_API_KEY', key);
+    const resent = await flow.opsJson('spool', 'resend', '--all', '--dir', directory);
+    vi.unstubAllEnvs();
+    expect(resent).toMatchObject({ accepted: 1, left: 0 });
+  });
+});
+
+describe('a notification from the API', () => {
   it('keeps the trace of its producer: each attempt is a span, for its receiver, in its record and in the log', async () => {
     const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
     const body = { channel: 'webhook', recipient: hook('flaky-1/trace-1'), body: 'x', priority: 'urgent' };
@@ -125,19 +302,6 @@ describe('a notification from the API', () => {
     const { body } = await send('api-2', { channel: 'webhook', recipient: hook('flaky-2/api-2'), body: 'x' });
     const done = await until(body.log_id, 'done');
     expect(done.attempts.map(({ status }: { status: string }) => status)).toEqual(['FAILED', 'FAILED', 'SUCCESS']);
-  });
-
-  it('becomes a dead letter when its producer reports a permanent failure, and a redrive revives it', async () => {
-    const failed_attempt = { error_type: 'AUTH_FAILED', response_code: '401' };
-    const recipient = hook('ok/api-3');
-    const { body } = await send('api-3', { channel: 'webhook', recipient, body: 'x', failed_attempt });
-    expect(body.status).toBe('failed');
-    const failed = await until(body.log_id, 'failed');
-    expect(failed).toMatchObject({ canRetry: true, attempts: [{ attempt: 0, error_type: 'AUTH_FAILED' }] });
-    expect(await eventually(async () => (await flow.deadLetters('webhook')) || undefined)).toBe(1);
-    expect(await flow.received(`log_id=${body.log_id}`)).toHaveLength(0);
-    expect(await flow.redrive('webhook')).toBe(1);
-    await until(body.log_id, 'done');
   });
 
   it('is sent on its fallback channel when its recipient is invalid', async () => {

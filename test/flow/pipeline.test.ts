@@ -1,8 +1,11 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Flow } from '../support/flow/harness.ts';
 import { eventually } from '../support/local/tiny-app.ts';
 
 const flow = new Flow();
+const BASE_SECONDS = 0.5;
 /** Texts that must be in no queue, log or table: see the last test. */
 const PRIVATE = { recipient: 'hanako.secret@example.com', body: 'とても秘密の本文' };
 
@@ -26,11 +29,11 @@ const at = (path: string) => `${flow.endpoints.endpoints.simulator}${path}`;
 const status = (log_id: string, expected: string) =>
   eventually(async () => ((await flow.row(log_id))['send_status'] === expected ? expected : undefined), 30_000);
 
-beforeAll(() => flow.start({ baseIntervalSeconds: 0.5 }), 180_000);
+beforeAll(() => flow.start({ baseIntervalSeconds: BASE_SECONDS }), 180_000);
 afterAll(() => flow.end(), 60_000);
 
-describe('rows that have only the specs’ columns', () => {
-  it('are delivered on every channel and recorded', async () => {
+describe('batch-952-notification-retry.md', () => {
+  it('§2, §3.1, §4.1, §8: what another batch could not send is sent on its channel, and recorded', async () => {
     await flow.put([
       row('f-webhook', { integration_config_id: 'local-webhook' }),
       row('f-email', {
@@ -81,37 +84,20 @@ describe('rows that have only the specs’ columns', () => {
     });
   });
 
-  it('lose their content to another table, with the recipient encrypted', async () => {
-    const stored = await flow.row('f-email');
-    for (const column of ['recipient_address', 'subject', 'message_body']) expect(stored).not.toHaveProperty(column);
-    expect(await flow.dump()).not.toContain('yamada.taro@example.com');
+  it('header: between two runs, what is due soon is queued with a delay', async () => {
+    const next_retry_at = new Date(Date.now() + 5_000).toISOString();
+    await flow.put([row('f-soon', { next_retry_at })]);
+    await eventually(async () => ((await flow.row('f-soon'))['work_queue'] === undefined ? undefined : true));
+    expect(await flow.invoke('dispatcher', { ahead: true })).toMatchObject({ due: 0, ahead: 1 });
+    await status('f-soon', 'SUCCESS');
+    const [{ retry_at = '' } = {}] = await flow.records('f-soon');
+    expect(Date.parse(String(retry_at)) - Date.parse(next_retry_at)).toBeGreaterThanOrEqual(0);
   });
 
-  it('are set aside with column and rule when they are malformed, and hold up no other row', async () => {
-    await flow.put([row('f-bad', { notification_type: 'FAX' }), row('f-good')]);
-    expect((await flow.job('--wait')).outcomes).toEqual({ SUCCESS: 1 });
-    expect(await flow.row('f-bad')).toMatchObject({
-      send_status: 'FAILED',
-      error_type: 'FORMAT_ERROR',
-      error_message: expect.stringContaining('notification_type breaks chk_notification_log_type'),
-    });
-  });
-});
-
-it('a look ahead between two sweeps queues notifications that are due soon, with a delay', async () => {
-  const next_retry_at = new Date(Date.now() + 5_000).toISOString();
-  await flow.put([row('f-soon', { next_retry_at })]);
-  await eventually(async () => ((await flow.row('f-soon'))['work_queue'] === undefined ? undefined : true));
-  expect(await flow.invoke('dispatcher', { ahead: true })).toMatchObject({ due: 0, ahead: 1 });
-  await status('f-soon', 'SUCCESS');
-  const [{ retry_at = '' } = {}] = await flow.records('f-soon');
-  expect(Date.parse(String(retry_at)) - Date.parse(next_retry_at)).toBeGreaterThanOrEqual(0);
-});
-
-describe('failures', () => {
-  it('end as specified: delivered later, stopped, dead', async () => {
+  it('§5, §6: failures are retried after the backoff, stopped, or dead', async () => {
     await flow.put([
       row('x-flaky', { recipient_address: at('/webhook/flaky-2/x') }),
+      row('x-limited', { recipient_address: at('/webhook/rate-limit-1/x') }),
       row('x-gone', { recipient_address: at('/webhook/gone') }),
       row('x-slack', {
         notification_type: 'SLACK',
@@ -123,11 +109,17 @@ describe('failures', () => {
     ]);
     await flow.job('--wait');
     await status('x-flaky', 'SUCCESS');
-    expect((await flow.records('x-flaky')).map(({ retry_status }) => retry_status)).toEqual([
-      'FAILED',
-      'FAILED',
-      'SUCCESS',
-    ]);
+    const tries = await flow.records('x-flaky');
+    expect(tries.map(({ retry_status }) => retry_status)).toEqual(['FAILED', 'FAILED', 'SUCCESS']);
+    // §5.1: base × 2ⁿ and a jitter as long; §6.1: an overloaded server gets twice the time.
+    for (const [i, { retry_at, next_retry_at }] of tries.slice(0, 2).entries()) {
+      const waits_ms = Date.parse(String(next_retry_at)) - Date.parse(String(retry_at));
+      const least_ms = 2 * BASE_SECONDS * 1_000 * 2 ** (i + 1);
+      expect(waits_ms).toBeGreaterThanOrEqual(least_ms);
+      expect(waits_ms, 'the attempt included').toBeLessThan(2 * least_ms + 2_000);
+    }
+    await status('x-limited', 'SUCCESS');
+    expect(await flow.row('x-limited'), '§6.1: a rate limit uses up no retry').toMatchObject({ retry_count: 1 });
     expect(await flow.row('x-gone')).toMatchObject({ send_status: 'FAILED', failure_reason: 'INVALID_RECIPIENT' });
     expect(await flow.row('x-slack')).toMatchObject({
       send_status: 'FAILED',
@@ -148,7 +140,7 @@ describe('failures', () => {
     expect(await eventually(async () => (await flow.deadLetters('email')) || undefined)).toBe(1);
   });
 
-  it('that became dead letters start anew when an operator redrives them', async () => {
+  it('§2 最大リトライ超過処理: a dead letter starts anew when an operator redrives it', async () => {
     await flow.put([row('r-1', { recipient_address: at('/webhook/flaky-2/r'), max_retry_count: 1 })]);
     await flow.job('--wait');
     expect(await flow.row('r-1')).toMatchObject({
@@ -162,12 +154,10 @@ describe('failures', () => {
     expect(await flow.row('r-1')).toMatchObject({ redrive_count: 1 });
     expect((await flow.records('r-1')).map(({ trigger }) => trigger)).toContain('redrive');
   });
-});
 
-describe('the job’s options', () => {
   // What was redriven before may be due again at any moment.
   const only = '--tenant=DUE';
-  it('--dry-run writes and sends nothing', async () => {
+  it('§7 --dry-run writes and sends nothing', async () => {
     await flow.put([row('d-1', { tenant_id: 'DUE' }), row('d-2', { tenant_id: 'DUE', priority_level: 'HIGH' })]);
     const state = async () => [await flow.row('d-1'), await flow.row('d-2'), await flow.records('d-1')];
     // Both: rows of different partitions are indexed in any order.
@@ -185,7 +175,7 @@ describe('the job’s options', () => {
     expect(await flow.received('log_id=d-1')).toEqual([]);
   });
 
-  it('--priority, --channel, --tenant and --limit select', async () => {
+  it('§7 --priority, --channel, and --tenant and --limit select', async () => {
     expect(await flow.job('--priority=important', '--wait')).toMatchObject({
       due: 1,
       dispatched: 1,
@@ -199,7 +189,7 @@ describe('the job’s options', () => {
     expect(await flow.job(only, '--wait')).toMatchObject({ due: 1, outcomes: { SUCCESS: 1 } });
   });
 
-  it('--max-retry-count replaces the limit; --force-retry ignores it and also takes the dead', async () => {
+  it('§7 --max-retry-count replaces the limit; --force-retry ignores it and also takes the dead', async () => {
     const only = '--tenant=FORCED';
     const recipient_address = at('/webhook/flaky-2/m');
     await flow.put([row('m-1', { tenant_id: 'FORCED', recipient_address, max_retry_count: 5 })]);
@@ -216,23 +206,104 @@ describe('the job’s options', () => {
     expect(await flow.job('--force-retry', only, '--wait')).toMatchObject({ due: 0 });
   });
 
-  it('are refused with exit code 2 when they are wrong', async () => {
+  it('§7: an unknown option or value is refused with exit code 2', async () => {
     const { code, stderr, stdout } = await flow.jobProcess('--local', '--channel=fax', '--now');
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(/--now: unknown option\n--channel=fax: must be one of email, slack, teams, webhook/);
   });
+
+  it.each(['', '--max-retry-count=3', '--channel=email', '--priority=urgent', '--dry-run'])(
+    '§8: npm run batch:notification-retry -- %s',
+    async (option) => {
+      const result = await flow.job(...(option === '' ? [] : [option]));
+      expect(result).toMatchObject({ dry_run: option === '--dry-run' });
+    },
+  );
 });
 
-it('privacy keeps recipient, subject and body out of logs, queues and dead letters', async () => {
-  await flow.put([
-    row('p-1', { notification_type: 'EMAIL', recipient_address: PRIVATE.recipient, message_body: PRIVATE.body }),
-    row('p-2', { recipient_address: at(`/webhook/unauthorized/${PRIVATE.recipient}`), message_body: PRIVATE.body }),
-  ]);
-  await flow.job('--wait');
-  expect(await flow.row('p-1')).toMatchObject({ send_status: 'SUCCESS' });
-  expect(await flow.row('p-2')).toMatchObject({ failure_reason: 'AUTH_FAILED' });
-  const logs = flow.logs();
-  expect(logs).toContain('"log_id":"p-1"');
-  for (const secret of [PRIVATE.recipient, PRIVATE.body, '【お知らせ】']) expect(logs).not.toContain(secret);
-  expect(await flow.dump()).not.toContain(PRIVATE.recipient);
+describe('his-notification-log-table.md', () => {
+  it('カラム定義: the content moves to another table, with the recipient encrypted', async () => {
+    const stored = await flow.row('f-email');
+    for (const column of ['recipient_address', 'subject', 'message_body']) expect(stored).not.toHaveProperty(column);
+    expect(await flow.dump()).not.toContain('yamada.taro@example.com');
+  });
+
+  it('サンプルデータ: rows of its own table are imported, kept or retried by their own limits', async () => {
+    const common = { tenant_id: 'HIS', message_body: '本文', max_retry_count: 3, subject: null, sent_at: null };
+    const times = { scheduled_at: '2026-06-01 09:00:00', created_at: new Date().toISOString() };
+    const sent = { notification_type: 'EMAIL', recipient_address: 'taro@example.com', send_status: 'SUCCESS' };
+    const details = '{"error":"channel_not_found"}';
+    const failed = { notification_type: 'SLACK', recipient_address: '#missing', integration_config_id: 'local-slack' };
+    const answer = { send_status: 'FAILED', response_code: '404', error_details: details };
+    const file = join(flow.directory, 'his.json');
+    const rows = [
+      { ...common, ...times, ...sent, id: 'HIS1', sent_at: '2026-06-01 10:30:15', priority_level: 'MEDIUM' },
+      { ...common, ...times, ...failed, ...answer, id: 'HIS2', send_attempts: 3, priority_level: 'HIGH' },
+    ];
+    writeFileSync(file, JSON.stringify(rows));
+    expect(await flow.opsJson('rows', 'import', file, '--tenant', 'HIS')).toMatchObject({ sent: 1, kept: 1 });
+    await eventually(async () => (await flow.row('HIS1'))['history_bucket']);
+    expect((await flow.job('--tenant=HIS', '--wait')).outcomes).toEqual({ FAILED: 1 });
+    // 業務ルール: no more than max_retry_count + 1; error_details as JSON, and the writer's beside ours.
+    expect(await flow.row('HIS2')).toMatchObject({ send_attempts: 4, failure_reason: 'INVALID_RECIPIENT' });
+    const { notification } = await flow.opsJson<{ notification: Record<string, string> }>('show', 'HIS2');
+    expect(notification).toMatchObject({ writer_error_details: details });
+    expect(JSON.parse(notification['error_details'] ?? '')).toMatchObject({ type: 'INVALID_RECIPIENT' });
+  });
+
+  it.each([
+    ['notification', ['--search', 'NOTIF-h-1']],
+    ['tenant_status', ['--status', 'SUCCESS']],
+    ['type', ['--channel', 'webhook', '--status', 'SUCCESS']],
+    ['scheduled', ['--scheduled-from', '2026-07-01T00:00:00Z', '--scheduled-to', '2026-07-02T00:00:00Z']],
+    ['sent', ['--sent-from', '1h', '--status', 'SUCCESS']],
+    ['status_attempts', ['--status', 'SUCCESS', '--attempts', '2']],
+    ['priority', ['--priority', 'important', '--scheduled-from', '2026-07-01T00:00:00Z']],
+  ])('インデックス定義: finds a row by idx_notification_log_%s', async (_, lookup) => {
+    if ((await flow.row('h-1'))['log_id'] === undefined) {
+      const scheduled_at = '2026-07-01 10:00:00';
+      await flow.put([row('h-1', { tenant_id: 'INDEX', priority_level: 'HIGH', scheduled_at })]);
+      expect((await flow.job('--tenant=INDEX', '--wait')).outcomes).toEqual({ SUCCESS: 1 });
+    }
+    const { notifications } = await flow.opsJson<{ notifications: object[] }>('list', '--tenant', 'INDEX', ...lookup);
+    expect(notifications).toMatchObject([{ log_id: 'h-1' }]);
+  });
+
+  it('制約定義: a row that breaks a rule is set aside with column and rule, and holds up no other', async () => {
+    await flow.put([row('f-bad', { notification_type: 'FAX' }), row('f-good')]);
+    expect((await flow.job('--wait')).outcomes).toEqual({ SUCCESS: 1 });
+    expect(await flow.row('f-bad')).toMatchObject({
+      send_status: 'FAILED',
+      error_type: 'FORMAT_ERROR',
+      error_message: expect.stringContaining('notification_type breaks chk_notification_log_type'),
+    });
+  });
+
+  it('業務ルール: past its time a pending one expires, and a delivered one is not sent again', async () => {
+    await flow.put([row('b-late', { send_status: 'PENDING', send_attempts: 0, scheduled_at: '2026-01-01 09:00:00' })]);
+    await flow.job('--wait');
+    expect(await flow.row('b-late')).toMatchObject({ send_status: 'FAILED', failure_reason: 'EXPIRED' });
+    expect(await flow.received('log_id=b-late')).toEqual([]);
+    expect((await flow.ops('retry', 'f-webhook')).stdout).toContain('delivered already');
+  });
+
+  it('特記事項: a row is kept for two years', async () => {
+    const { expires_at, created_at } = await flow.row('f-webhook');
+    const days = (Number(expires_at) - Date.parse(String(created_at)) / 1_000) / 86_400;
+    expect(Math.round(days)).toBe(730);
+  });
+
+  it('カラム定義 暗号化必須: recipient, subject and body are in no log, queue or dead letter', async () => {
+    await flow.put([
+      row('p-1', { notification_type: 'EMAIL', recipient_address: PRIVATE.recipient, message_body: PRIVATE.body }),
+      row('p-2', { recipient_address: at(`/webhook/unauthorized/${PRIVATE.recipient}`), message_body: PRIVATE.body }),
+    ]);
+    await flow.job('--wait');
+    expect(await flow.row('p-1')).toMatchObject({ send_status: 'SUCCESS' });
+    expect(await flow.row('p-2')).toMatchObject({ failure_reason: 'AUTH_FAILED' });
+    const logs = flow.logs();
+    expect(logs).toContain('"log_id":"p-1"');
+    for (const secret of [PRIVATE.recipient, PRIVATE.body, '【お知らせ】']) expect(logs).not.toContain(secret);
+    expect(await flow.dump()).not.toContain(PRIVATE.recipient);
+  });
 });

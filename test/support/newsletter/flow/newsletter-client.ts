@@ -40,6 +40,7 @@ export interface ListedRecipient {
   readonly member_email: string;
   readonly state: string;
   readonly reason?: string;
+  readonly processed_at?: string;
   readonly batch_id: string;
 }
 
@@ -153,6 +154,10 @@ export class NewsletterClient {
       cursor = page.next_cursor;
     }
     return found;
+  }
+
+  get<T>(path: string): Promise<T> {
+    return this.#api<T>('GET', path);
   }
 
   async status(email_id: string): Promise<EmailStatus> {
