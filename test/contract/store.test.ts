@@ -6,7 +6,9 @@ import { createIndexStore, createRowScan } from '../../src/adapters/dynamodb/ind
 import { createDueIndex } from '../../src/adapters/dynamodb/sweep/due-index.ts';
 import { createEventRows, createOperatorRows } from '../../src/adapters/dynamodb/table/guarded-update.ts';
 import { malformedEntries } from '../../src/core/delivery/take-over.ts';
+import type { IndexStore } from '../../src/core/indexing/index-row.ts';
 import { BASE_SHARDS } from '../../src/core/model/index-shards.ts';
+import { type ContentSteps, putInSteps } from '../../tools/simulation/twins/content-steps.ts';
 import { MemoryTables } from '../../tools/simulation/twins/memory-tables.ts';
 import { Tables } from '../../tools/simulation/twins/tables.ts';
 import { Stores } from '../../tools/simulation/world/stores.ts';
@@ -47,6 +49,7 @@ describe('storage of the simulated world', () => {
         (...args: unknown[]) =>
           stores.call(`${name}.${String(method)}`, args),
     });
+  const indexing = room<IndexStore & ContentSteps>('indexing');
   storeSuite(() =>
     inMemory(stores.tables, {
       rows: room('rows'),
@@ -56,7 +59,7 @@ describe('storage of the simulated world', () => {
       contents: room('contents'),
       successors: room('successors'),
       malformed: room('malformed'),
-      indexStore: room('indexing'),
+      indexStore: { index: indexing.index, hasContent: indexing.hasContent, putContent: putInSteps(indexing) },
       dueIndex: stores.tables.dueIndex,
     }),
   );

@@ -40,6 +40,7 @@ const TOLD = [
   /^an operator erases/,
   /'s writer spoils its limit$/,
   /^indexer .* takes in/,
+  /^indexer .* behind another$/,
   /^the provider reports .*: failed/,
   /calls breakers.takeSlot$/,
   /calls successors.put$/,

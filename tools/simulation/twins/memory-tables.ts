@@ -11,24 +11,16 @@ import { malformedEntries } from '../../../src/core/delivery/take-over.ts';
 import { CANCELLATION } from '../../../src/core/delivery/transitions/without-attempt.ts';
 import type { EventRows } from '../../../src/core/delivery-events/apply-delivery-event.ts';
 import type { Erasable } from '../../../src/core/forget/forget-one.ts';
-import {
-  type ContentOwner,
-  ErasedError,
-  type IndexStore,
-  nextLife,
-  RowUnstorableError,
-  type StoredContent,
-} from '../../../src/core/indexing/index-row.ts';
-import { defined } from '../../../src/core/model/defined.ts';
-import {
-  type ForeignRow,
-  hasContent,
-  type NotificationContent,
-  type NotificationRow,
-  type RetryRecord,
+import type { ContentOwner, IndexStore, StoredContent } from '../../../src/core/indexing/index-row.ts';
+import type {
+  ForeignRow,
+  NotificationContent,
+  NotificationRow,
+  RetryRecord,
 } from '../../../src/core/model/notification.ts';
 import { type RowChange, stamped, turnOf, wasApplied, wasSettled } from '../../../src/core/model/row-change.ts';
 import type { Clock } from '../../../src/core/model/time.ts';
+import { memoryContentSteps, putInSteps } from './content-steps.ts';
 import { MemoryShards } from './pipeline-state.ts';
 import { type KeptContent, memoryDueIndex, memoryRowScan, memorySuccessors } from './row-stores.ts';
 
@@ -137,6 +129,7 @@ export class MemoryTables implements IndexStore {
     },
   };
 
+  readonly contentSteps = memoryContentSteps(this);
   readonly successors = memorySuccessors({ log: this.log, content: this.content, row: (log_id) => this.row(log_id) });
   readonly dueIndex = memoryDueIndex(this.log, this.shards);
   readonly scan = memoryRowScan(this.log, this.content);
@@ -152,31 +145,8 @@ export class MemoryTables implements IndexStore {
     );
   }
 
-  async putContent(
-    { log_id, tenant_id, sequence, amends, begins, attempts_before }: ContentOwner,
-    content: Partial<NotificationContent>,
-  ): Promise<StoredContent | undefined> {
-    const stored = this.content.get(log_id);
-    if (amends && stored?.tenant_id !== tenant_id) throw new RowUnstorableError('the content that it lacks');
-    if (stored?.erased_at !== undefined) throw new ErasedError('The content of this log_id was erased.');
-    const isKept = begins === 'kept' || (begins === undefined && (stored?.sequence ?? '0') === sequence);
-    const isTakenIn =
-      this.log.has(log_id) && Object.keys(content).length > 0 && !hasContent(this.log.get(log_id) ?? {});
-    if (stored !== undefined && !isKept && isTakenIn) return undefined;
-    const life = stored === undefined || isKept ? stored?.life : nextLife(stored, this.#lastRecorded(log_id));
-    const { sequence: image, life: before } = stored ?? {};
-    const kept = defined({ image_sequence: image && guards.sequenceValue(image), life: before });
-    if (guards.isAny(guards.notLater(sequence, life), kept)) {
-      const whole = { ...(amends ? stored : {}), ...content } as NotificationContent;
-      this.content.set(log_id, { ...whole, tenant_id, sequence, ...defined({ life, attempts_before }) });
-    }
-    const recipient_hash = content.recipient && `hash of ${tenant_id}/${content.recipient}`;
-    return defined({ recipient_hash, life });
-  }
-
-  #lastRecorded(log_id: string): number | undefined {
-    const its = [...this.retryLog.values()].filter(({ original_log_id }) => original_log_id === log_id);
-    return its.length === 0 ? undefined : Math.max(...its.map(({ retry_attempt }) => retry_attempt));
+  putContent(owner: ContentOwner, content: Partial<NotificationContent>): Promise<StoredContent | undefined> {
+    return putInSteps(this.contentSteps)(owner, content);
   }
 
   readonly erasable: Erasable = {

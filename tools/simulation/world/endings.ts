@@ -168,7 +168,9 @@ const WORDS: Readonly<Record<string, (args: readonly unknown[]) => string>> = {
   'queue.giveBack': ([back]) =>
     `gives back ${(back as { receipt_handle: string; after_seconds: number }[]).map(({ receipt_handle, after_seconds }) => `${receipt_handle} for in ${after_seconds} s`).join(', ')}`,
   'event.end': ([, seconds]) => (seconds === null ? 'ends' : `ends; its event comes back in ${seconds} s`),
-  'indexing.putContent': ([owner]) => `stores the content of ${rowOf([owner])}`,
+  'indexing.putFirst': ([owner]) => `stores the content of ${rowOf([owner])}`,
+  'indexing.readLife': ([log_id]) => `looks whether ${log_id} is taken in`,
+  'indexing.putBehind': ([owner]) => `stores the content of ${rowOf([owner])} behind another`,
   'indexing.hasContent': ([log_id]) => `looks for the content of ${log_id}`,
   'indexing.index': ([image]) => `takes in ${rowOf([image])}`,
   'stream.end': ([images]) => `ends; ${(images as unknown[]).length} images are dealt with`,

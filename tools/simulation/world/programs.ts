@@ -17,6 +17,7 @@ import type { QueuedMessage, SweepLanes } from '../../../src/core/model/queue-me
 import { DEFAULT_RETRY_POLICY as policy } from '../../../src/core/model/retry-policy.ts';
 import type { DueIndex } from '../../../src/core/model/work-index.ts';
 import type { SweepLog } from '../../../src/core/sweep/sweep-run.ts';
+import { type ContentSteps, putInSteps } from '../twins/content-steps.ts';
 import type { Env, Program } from './actor.ts';
 import { loadedIn, observed, portOf } from './ports.ts';
 import type { Image, Lanes } from './state.ts';
@@ -139,10 +140,18 @@ export function teller(event: DeliveryEvent): Program {
   };
 }
 
+/** Takes rows in; the steps by which a content is stored are calls of their own, as DynamoDB's. */
+function indexStoreOf(env: Env, room: string): IndexStore {
+  return {
+    ...portOf<Pick<IndexStore, 'index' | 'hasContent'>>(env, room, 'index', 'hasContent'),
+    putContent: putInSteps(portOf<ContentSteps>(env, room, 'putFirst', 'readLife', 'putBehind')),
+  };
+}
+
 /** One invocation of the indexer on records of the stream, which goes on after those that it has dealt with. */
 export function indexer(images: readonly Image[]): Program {
   return async (env) => {
-    const store = portOf<IndexStore>(env, 'indexing', 'index', 'putContent', 'hasContent');
+    const store = indexStoreOf(env, 'indexing');
     const handler = createIndexer({ store, shards: async () => SHARDS, policy, clock: env.clock }, observed(env));
     const { batchItemFailures } = await handler({ Records: images.map(recordOf) });
     const failed = images.findIndex(({ sequence }) => batchItemFailures[0]?.itemIdentifier === sequence);
@@ -185,7 +194,6 @@ export function producer(log_id: string, request: string): Program {
 /** A producer reports that it could not send a notification itself; it is told where that is no more use. */
 export function reporter(log_id: string, request: string, error_type: ProviderErrorType): Program {
   return async (env) => {
-    const methods = ['change', 'settle', 'index', 'putContent', 'hasContent', 'readRow'] as const;
     const attempted_at = env.clock().toISOString();
     try {
       const { message } = await reportFailure(
@@ -193,7 +201,16 @@ export function reporter(log_id: string, request: string, error_type: ProviderEr
         'tenant-1',
         { error_type, attempted_at },
         {
-          reports: portOf<ReportStore>(env, 'reports', ...methods),
+          reports: {
+            ...portOf<Pick<ReportStore, 'change' | 'settle' | 'readRow'>>(
+              env,
+              'reports',
+              'change',
+              'settle',
+              'readRow',
+            ),
+            ...indexStoreOf(env, 'reports'),
+          },
           records: portOf<RecordStore>(env, 'records', 'putIfAbsent', 'replace', 'find'),
           recordsOf: (of) => env.call('reports.readRecords', of),
           shards: async () => SHARDS,

@@ -58,14 +58,13 @@ export class Stores {
       successors: tables.successors,
       index: indexOf(tables, channels),
       malformed: tables.malformed,
-      indexing: tables,
+      indexing: { ...contentsOf(tables), ...tables.contentSteps },
       breakers: this.breakers.store,
       reports: {
         change: tables.rows.change,
         settle: tables.rows.settle,
-        index: (...args: Parameters<MemoryTables['index']>) => tables.index(...args),
-        putContent: (...args: Parameters<MemoryTables['putContent']>) => tables.putContent(...args),
-        hasContent: (log_id: string) => tables.hasContent(log_id),
+        ...contentsOf(tables),
+        ...tables.contentSteps,
         readRow: async (log_id: string) => log.get(log_id),
         readRecords: async (log_id: string) =>
           [...retryLog.values()].filter(({ original_log_id }) => original_log_id === log_id),
@@ -83,6 +82,14 @@ export class Stores {
     if (found === undefined) throw new Error(`The world has no ${port}.`);
     return found.apply(this.#rooms[room], [...args]);
   }
+}
+
+/** What takes a row in, beside the steps that store its content. */
+function contentsOf(tables: MemoryTables) {
+  return {
+    index: (...args: Parameters<MemoryTables['index']>) => tables.index(...args),
+    hasContent: (log_id: string) => tables.hasContent(log_id),
+  };
 }
 
 /** All that `ops verify` reads. */
