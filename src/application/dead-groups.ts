@@ -184,6 +184,6 @@ function groupOf(members: readonly Member[]): DeadGroup | undefined {
     error_message: error_message ? withoutAddresses(error_message) : null,
     response_code: response_code ?? null,
     sample: newestFirst.slice(0, SAMPLE).map(({ row }) => row.log_id),
-    remedy: remedyOf(failure_reason, error_type, channel),
+    remedy: remedyOf(failure_reason, { error_type, error_message }, channel),
   };
 }

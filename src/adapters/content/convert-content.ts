@@ -1,4 +1,5 @@
 import type { Refused } from '../../core/delivery/sender.ts';
+import { refusedByUs } from '../../core/model/error-types.ts';
 import type { MessageFormat, NotificationContent } from '../../core/model/notification.ts';
 import { ExplainedError } from '../../core/model/problem.ts';
 
@@ -21,7 +22,7 @@ export async function convertContent<T>(
     if (error instanceof TooNestedError) return refused(content, error.message);
     // The converters are recursive, and JavaScript reports a full stack as RangeError.
     if (!(error instanceof Error) || error.name !== 'RangeError') throw error;
-    return refused(content, 'it exhausts the converter');
+    return refused(content, 'exhausts the converter');
   }
 }
 
@@ -29,10 +30,8 @@ const NAMES = { PLAIN: 'text', HTML: 'HTML', MARKDOWN: 'Markdown' } as const;
 
 function refused({ format }: NotificationContent, why: string): Refused {
   return {
-    ok: false,
-    error_type: 'FORMAT_ERROR',
+    ...refusedByUs('too_intricate', `the ${NAMES[format]} ${why}`),
     asked: false,
-    message: `the ${NAMES[format]} is too intricate to convert: ${why}; simplify message_body, or send it as PLAIN`,
     details: { stage: 'conversion' },
   };
 }
@@ -61,7 +60,7 @@ export const NESTING_LIMITS: Readonly<Record<MessageFormat, readonly Limit[]>> =
     },
     { what: 'columns before the item of a list', most: 120, measure: (text) => greatest(text, /\n/, indentation) },
     {
-      what: 'marks of emphasis, code, links and images in one paragraph',
+      what: 'marks of emphasis, code, links, images in a paragraph',
       most: 5_000,
       measure: (text) => greatest(text.replace(FENCED, ''), BETWEEN_PARAGRAPHS, marks),
     },
@@ -77,7 +76,7 @@ export const NESTING_LIMITS: Readonly<Record<MessageFormat, readonly Limit[]>> =
 export function tooNested({ body, format }: Pick<NotificationContent, 'body' | 'format'>): string | undefined {
   for (const { what, most, measure } of NESTING_LIMITS[format]) {
     const found = measure(body);
-    if (found > most) return `it has ${found} ${what}; at most ${most} are converted`;
+    if (found > most) return `has ${found} ${what}, over ${most}`;
   }
   return undefined;
 }

@@ -44,7 +44,7 @@ export function walkHtml(html: string, walker: Walker, most = MOST_OPEN_TAGS): v
       const tag = openTag(name, attributes, stack.at(-1));
       stack.push(tag);
       if (stack.length > most) {
-        throw new TooNestedError(`it has more than ${most} tags open at once`);
+        throw new TooNestedError(`has more than ${most} tags open at once`);
       }
       walker.open?.(tag, parser);
     },

@@ -3,6 +3,7 @@ import type { RendererObject, Tokens } from 'marked';
 import * as v from 'valibot';
 import { classify } from '../../core/delivery/policy/classification.ts';
 import type { Delivery, Refused, Sender } from '../../core/delivery/sender.ts';
+import { refusedByUs } from '../../core/model/error-types.ts';
 import type { NotificationContent } from '../../core/model/notification.ts';
 import { convertContent } from '../content/convert-content.ts';
 import { box } from '../content/escape-html.ts';
@@ -73,17 +74,9 @@ export function createEmailSender({ client, credentials, from, configurationSet 
   };
 }
 
-const BAD_ADDRESS: Refused = {
-  ok: false,
-  error_type: 'INVALID_RECIPIENT',
-  message: 'the recipient is not one e-mail address: ASCII characters, an @ sign, and a domain',
-};
-
+const BAD_ADDRESS = refusedByUs('bad_address', 'the recipient is not one e-mail address');
 const BAD_SENDER: Refused = {
-  ok: false,
-  error_type: 'AUTH_FAILED',
-  message:
-    "the sender is not one e-mail address: correct from in the integration's secret, or the stage's senderAddress",
+  ...refusedByUs('bad_sender', 'the sender is not one e-mail address'),
   asked: false,
 };
 

@@ -1,7 +1,13 @@
 import { type ClassificationRule, classify } from '../../core/delivery/policy/classification.ts';
 import type { Delivery, Refused, SendResult } from '../../core/delivery/sender.ts';
 import { ADDRESS_LIKE } from '../../core/model/text.ts';
-import { type HttpAnswer, NetworkFault, parseRetryAfter, TargetRefusedError } from './network-classification.ts';
+import {
+  type HttpAnswer,
+  NetworkFault,
+  parseRetryAfter,
+  refusedTarget,
+  TargetRefusedError,
+} from './network-classification.ts';
 import type { TargetMessage, TargetPoster } from './post.ts';
 
 interface AnswerContext {
@@ -40,7 +46,7 @@ function excerptOf(text: string, { delivery, secrets = [] }: Pick<AnswerContext,
 /** Classifies the lack of an answer. @throws what is neither NetworkFault nor TargetRefusedError: our defect */
 export function faultRefusal(error: unknown, context: Omit<AnswerContext, 'who' | 'code'>): Refused {
   if (error instanceof TargetRefusedError) {
-    return { ...refusedBy(error, context), message: `the target URL is refused: ${error.message}` };
+    return { ...refusedBy(error, context), message: refusedTarget(error.message) };
   }
   if (!(error instanceof NetworkFault)) throw error;
   return refusedBy(error, context);

@@ -1,6 +1,7 @@
 import type { ClientRequest, IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import { type ClassificationRule, codes } from '../../core/delivery/policy/classification.ts';
+import { refusedByUs } from '../../core/model/error-types.ts';
 import { ExplainedError } from '../../core/model/problem.ts';
 import { RETRY_SETTINGS } from '../../core/model/retry-policy.ts';
 
@@ -134,13 +135,17 @@ function dateOf(text: string): number {
   return ASCTIME.test(text) ? Date.parse(`${text} GMT`) : Number.NaN;
 }
 
+/** @param why without the URL */
+export const refusedTarget = (why = ''): string =>
+  refusedByUs('bad_target', `the target URL is refused: ${why}`).message;
+
 /** Only the code is kept of Node's errors, because their messages name the address. */
 export function networkFault(
   error: Partial<Pick<NodeJS.ErrnoException, 'code' | 'message'>>,
   came: Buffer,
 ): NetworkFault {
   const { code = 'UNKNOWN', message } = error;
-  if (code === 'TARGET_REFUSED') return new NetworkFault(code, `the target URL is refused: ${message}`);
+  if (code === 'TARGET_REFUSED') return new NetworkFault(code, refusedTarget(message));
   if (code.startsWith('HPE_')) {
     return new NetworkFault('NO_HTTP', `the endpoint sent ${kindOf(came)} (${code})`, came.toString('utf8', 0, 2_000));
   }

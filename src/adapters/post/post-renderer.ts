@@ -118,7 +118,7 @@ async function orNested<T>(convert: () => T | Promise<T>): Promise<T> {
     return await convert();
   } catch (error) {
     if (!(error instanceof TooNestedError)) throw error;
-    throw new PostError('nesting', `The HTML of the body cannot be converted: ${error.message}; simplify it.`);
+    throw new PostError('nesting', `The HTML of the body ${error.message}; simplify it.`);
   }
 }
 
@@ -129,8 +129,7 @@ async function htmlOf(source: string, format: EmailContent['format']): Promise<s
   if (format === 'html') return source;
   if (format === 'text') return `<div style="white-space:pre-wrap">${escapeHtml(source)}</div>`;
   const why = tooNested({ body: source, format: 'MARKDOWN' });
-  if (why !== undefined)
-    throw new PostError('nesting', `The Markdown is too intricate to convert: ${why}; simplify it.`);
+  if (why !== undefined) throw new PostError('nesting', `The Markdown ${why}; simplify it.`);
   const { markdownToHtml } = await import('../content/markdown-html.ts');
   return timeBoxed(() => markdownToHtml(source));
 }

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { Refused, RetryTerms } from '../../core/delivery/sender.ts';
-import type { ProviderErrorType } from '../../core/model/error-types.ts';
+import { type OwnFault, type ProviderErrorType, refusedByUs } from '../../core/model/error-types.ts';
 import {
   atMostOncePer,
   describeIssues,
@@ -107,7 +107,7 @@ export function createIntegrationCredentials(
       const { integration_config_id: id } = owner;
       if (id === undefined) return { ok: true, credential: undefined };
       if (!CONFIG_ID.test(id)) {
-        return refused('AUTH_FAILED', 'integration_config_id must be 1 to 100 letters, digits or any of _ + = . @ -');
+        return refused('bad_integration', 'integration_config_id cannot be the name of a secret');
       }
       const found = await asRefusal(() => find(id));
       given.set(owner, 'ok' in found ? undefined : found.text);
@@ -115,16 +115,12 @@ export function createIntegrationCredentials(
       const { name, text } = found;
       if (text === undefined) {
         if (owner.chosen_by_tenant) return notUsable(name);
-        return optional
-          ? { ok: true, credential: undefined }
-          : refused('AUTH_FAILED', `there is no secret ${name}; create it with the integration's credential`);
+        return optional ? { ok: true, credential: undefined } : refused('no_secret', `there is no secret ${name}`);
       }
       const { owned_by, result } = parseOnce(name, text, shape);
       if (isTheirs(owned_by, owner)) return result;
       if (owner.chosen_by_tenant) return notUsable(name);
-      return result.ok
-        ? refused('PERMISSION_DENIED', `the secret ${name} belongs to another tenant (its tenant_id differs)`)
-        : result;
+      return result.ok ? refused('foreign_secret', `another tenant owns the secret ${name}`) : result;
     },
 
     async refresh(owner) {
@@ -173,8 +169,7 @@ function isTheirs(owned_by: string | undefined, { tenant_id, chosen_by_tenant }:
 
 /** The refusal is the same for a missing secret, one of another tenant and one without an owner. */
 function notUsable(name: string): Refused {
-  const rule = `notifications from the API need one whose tenant_id is the tenant's, or "${EVERY_TENANT}" for all`;
-  return refused('AUTH_FAILED', `there is no secret ${name} that this tenant may use: ${rule}`);
+  return refused('not_usable', `this tenant may use no secret ${name}`);
 }
 
 interface Parsed<T> {
@@ -214,7 +209,7 @@ function ownerIn(text: string): string | undefined {
 function parse<T>(name: string, text: string, shape: CredentialShape<T>): Parsed<T> {
   const value = parseJsonObject(text);
   if (value === undefined) {
-    return { owned_by: undefined, result: refused('AUTH_FAILED', `the secret ${name} is not a JSON object`) };
+    return { owned_by: undefined, result: refused('bad_secret', `not a JSON object: the secret ${name}`) };
   }
   const owner = v.safeParse(ownership, value);
   const retry = v.safeParse(terms, value);
@@ -224,7 +219,7 @@ function parse<T>(name: string, text: string, shape: CredentialShape<T>): Parsed
   if (owner.success && retry.success && credential.success)
     return { owned_by, result: { ok: true, credential: credential.output } };
   const issues = [owner, retry, credential].flatMap((part) => part.issues ?? []);
-  return { owned_by, result: refused('AUTH_FAILED', `the secret ${name} is malformed: ${describeIssues(issues)}`) };
+  return { owned_by, result: refused('bad_secret', `${describeIssues(issues)}: the secret ${name}`) };
 }
 
 const TYPE_OF: Readonly<Record<SecretFault, ProviderErrorType>> = {
@@ -238,10 +233,10 @@ async function asRefusal<T>(read: () => Promise<T>): Promise<T | Refused> {
     return await read();
   } catch (error) {
     if (!(error instanceof SecretUnavailableError)) throw error;
-    return refused(TYPE_OF[error.fault], error.message);
+    return { ok: false, error_type: TYPE_OF[error.fault], message: error.message, details: CREDENTIAL };
   }
 }
 
-function refused(error_type: ProviderErrorType, message: string): Refused {
-  return { ok: false, error_type, message, details: { stage: 'credential' } };
-}
+const CREDENTIAL = { stage: 'credential' };
+
+const refused = (fault: OwnFault, says: string): Refused => ({ ...refusedByUs(fault, says), details: CREDENTIAL });

@@ -124,7 +124,7 @@ export const MAX_MARKDOWN_CHARACTERS = 2 * MAX_TEXT_CHARACTERS;
  */
 export function tooLongToConvert({ body, format }: Pick<NotificationContent, 'body' | 'format'>): string | undefined {
   if (format !== 'MARKDOWN' || body.length <= MAX_MARKDOWN_CHARACTERS) return undefined;
-  return `the Markdown has ${body.length} characters; Slack takes at most ${MAX_TEXT_CHARACTERS}, and no more than ${MAX_MARKDOWN_CHARACTERS} are converted`;
+  return `the Markdown has ${body.length} characters; at most ${MAX_MARKDOWN_CHARACTERS} are converted for Slack`;
 }
 
 /** Slack's formatting reference: only these three characters are escaped. */

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { integrationOf } from '../../core/delivery/conduct-attempt.ts';
 import type { Delivery, Refused, Sender, SendResult } from '../../core/delivery/sender.ts';
+import { refusedByUs } from '../../core/model/error-types.ts';
 import type { NotificationRow } from '../../core/model/notification.ts';
 import { jsonObject } from '../../core/model/text.ts';
 import { SLACK_PER_SECOND } from '../../core/pacing/pacing-policy.ts';
@@ -71,12 +72,7 @@ export function createSlackSender({ credentials, slackApiUrl = SLACK_API_URL, ..
   };
 }
 
-const NO_ROUTE: Refused = {
-  ok: false,
-  error_type: 'AUTH_FAILED',
-  message:
-    'there is no way to post: set integration_config_id to an integration whose secret has token or webhook_url, or give the URL of an incoming webhook as recipient',
-};
+const NO_ROUTE = refusedByUs('no_route', 'there is neither a token nor a webhook to post by');
 
 function urlOf({ content }: Delivery): SlackCredential {
   return looksLikeUrl(content.recipient) ? { webhook_url: content.recipient } : {};
@@ -118,12 +114,7 @@ async function byToken({ api, url, delivery, message, token, signal }: TokenPost
 }
 
 function tooLong(why: string, length: number): Refused {
-  return {
-    ok: false,
-    error_type: 'FORMAT_ERROR',
-    message: `${why}: shorten message_body`,
-    details: { length, limit: MAX_TEXT_CHARACTERS },
-  };
+  return { ...refusedByUs('too_long', why), details: { length, limit: MAX_TEXT_CHARACTERS } };
 }
 
 /** What Slack counts posts by: the channel of a token's post, or the incoming webhook. */

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import type { Refused, Sender } from '../../core/delivery/sender.ts';
+import { refusedByUs } from '../../core/model/error-types.ts';
 import type { NotificationRow } from '../../core/model/notification.ts';
 import { jsonObject } from '../../core/model/text.ts';
 import { TEAMS_PER_SECOND } from '../../core/pacing/pacing-policy.ts';
@@ -33,7 +34,7 @@ export function createTeamsSender({ credentials, ...http }: TeamsSenderOptions):
       const loaded = await credentials.load(teamsCredential, delivery);
       if (!loaded.ok) return loaded;
       const target = loaded.credential?.webhook_url ?? delivery.content.recipient;
-      if (!looksLikeUrl(target)) return NO_TARGET;
+      if (!looksLikeUrl(target)) return NO_WORKFLOW;
       const conversion = await convertContent(delivery.content, adaptiveCardMessage);
       if (!conversion.ok) return conversion;
       const body = conversion.value;
@@ -53,20 +54,11 @@ export function createTeamsSender({ credentials, ...http }: TeamsSenderOptions):
   };
 }
 
-const NO_TARGET: Refused = {
-  ok: false,
-  error_type: 'AUTH_FAILED',
-  message:
-    'there is no webhook to post to: set integration_config_id to an integration whose secret has webhook_url, or give the workflow URL as recipient',
-};
+const NO_WORKFLOW = refusedByUs('no_workflow', 'there is no webhook of a workflow to post to');
 
 function tooLarge(size: number): Refused {
-  return {
-    ok: false,
-    error_type: 'FORMAT_ERROR',
-    message: `the card has ${size} bytes as a text in JSON, as flows pass it on; Teams takes at most ${MAX_CARD_BYTES}: shorten subject or message_body`,
-    details: { size, limit: MAX_CARD_BYTES },
-  };
+  const says = `the card has ${size} bytes as a text in JSON; Teams takes at most ${MAX_CARD_BYTES}`;
+  return { ...refusedByUs('too_large', says), details: { size, limit: MAX_CARD_BYTES } };
 }
 
 /** Power Automate answers `{"error":{"code":"WorkflowNotFound","message":…}}`. */

@@ -1,7 +1,8 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import * as v from 'valibot';
 import { integrationOf } from '../../core/delivery/conduct-attempt.ts';
-import type { Delivery, Refused, Sender } from '../../core/delivery/sender.ts';
+import type { Delivery, Sender } from '../../core/delivery/sender.ts';
+import { refusedByUs } from '../../core/model/error-types.ts';
 import type { NotificationRow } from '../../core/model/notification.ts';
 import type { PacedReceiver } from '../../core/pacing/ports.ts';
 import { postTo } from '../http/answers.ts';
@@ -49,11 +50,7 @@ export function createWebhookSender({ credentials, ...http }: WebhookSenderOptio
   };
 }
 
-const NO_TARGET: Refused = {
-  ok: false,
-  error_type: 'INVALID_RECIPIENT',
-  message: 'the recipient is not a URL; expected an https URL as recipient, or url in the integration credential',
-};
+const NO_TARGET = refusedByUs('no_target', 'the recipient is no URL');
 
 /** Standard Webhooks: `whsec_` and the base64 of 24 to 64 random bytes. */
 const secret = v.pipe(

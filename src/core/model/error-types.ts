@@ -100,13 +100,15 @@ const REPAIRS: Partial<Record<ErrorType, (provider: string) => string>> = {
 /**
  * What a person should do about a notification that was given up. What ended it says when to stop; what failed last says
  * what to repair.
- * @param last_error the last answer of the provider; undefined if there was none
+ * @param last what failed last: the type of the error, undefined if there was none, and its message
  */
 export function remedyOf(
   failure_reason: ErrorType,
-  last_error: ErrorType | undefined,
+  { error_type: last_error, error_message }: LastFailure,
   channel: Channel | undefined,
 ): string {
+  const ours = failure_reason === 'CANCELLED' ? undefined : ownRepair(error_message);
+  if (ours !== undefined) return thenRedrive(ours, failure_reason);
   if (
     policyOf(failure_reason).class !== 'exhausted' ||
     !policyOf(failure_reason).dead_letter ||
@@ -116,10 +118,101 @@ export function remedyOf(
   const repair = entryOf(REPAIRS, last_error)?.(entryOf(PROVIDER_NAMES, channel) ?? 'the provider');
   if (repair === undefined)
     return policyOf(policyOf(last_error).class === 'permanent' ? last_error : failure_reason).remedy;
-  return failure_reason === 'EXPIRED'
-    ? `${repair}, then redrive what is still worth sending; delete the dead letters of the rest.`
-    : `${repair}, then redrive.`;
+  return thenRedrive(repair, failure_reason);
+}
+
+interface LastFailure {
+  readonly error_type?: ErrorType | undefined;
+  readonly error_message?: string | undefined;
+}
+
+function thenRedrive(repair: string, failure_reason: ErrorType): string {
+  if (failure_reason === 'EXPIRED')
+    return `${repair}, then redrive what is still worth sending; delete the dead letters of the rest.`;
+  if (failure_reason === 'INVALID_RECIPIENT') return `${repair}, and hand the notification over again.`;
+  return `${repair}, then redrive.`;
 }
 
 /** The types of a provider's answer; the exhausted types are our own decisions. */
 export type ProviderErrorType = Exclude<ErrorType, 'MAX_RETRIES' | 'EXPIRED' | 'CANCELLED'>;
+
+/** What we refuse before a provider is asked. */
+interface Fault {
+  readonly error_type: ProviderErrorType;
+  /** What a person does about it, before a redrive. */
+  readonly repair: string;
+}
+
+/**
+ * What we refuse before a provider is asked. A message of ours begins with its code, because a row has no room for what
+ * to do about it.
+ */
+export const OWN_FAULTS = {
+  no_route: {
+    error_type: 'AUTH_FAILED',
+    repair:
+      'Set integration_config_id to an integration whose secret has token or webhook_url, or give the URL of an incoming ' +
+      'webhook as recipient',
+  },
+  no_workflow: {
+    error_type: 'AUTH_FAILED',
+    repair:
+      'Set integration_config_id to an integration whose secret has webhook_url, or give the URL of a workflow as recipient',
+  },
+  no_target: {
+    error_type: 'INVALID_RECIPIENT',
+    repair: "Give an https URL as recipient, or url in the integration's secret",
+  },
+  bad_target: {
+    error_type: 'INVALID_RECIPIENT',
+    repair: "Correct the URL: the recipient, or url or webhook_url in the integration's secret",
+  },
+  bad_address: {
+    error_type: 'INVALID_RECIPIENT',
+    repair: 'Correct the recipient to one e-mail address: ASCII characters, an @ sign, and a domain',
+  },
+  bad_sender: {
+    error_type: 'AUTH_FAILED',
+    repair: "Correct from in the integration's secret, or the stage's senderAddress",
+  },
+  too_long: { error_type: 'FORMAT_ERROR', repair: 'Shorten message_body' },
+  too_large: { error_type: 'FORMAT_ERROR', repair: 'Shorten subject or message_body' },
+  too_intricate: { error_type: 'FORMAT_ERROR', repair: 'Simplify message_body, or send it as PLAIN' },
+  bad_integration: {
+    error_type: 'AUTH_FAILED',
+    repair: 'Correct integration_config_id to 1 to 100 letters, digits or any of _ + = . @ -',
+  },
+  no_secret: { error_type: 'AUTH_FAILED', repair: "Create the secret with the integration's credential" },
+  not_usable: {
+    error_type: 'AUTH_FAILED',
+    repair:
+      "Create the secret, or write the tenant's tenant_id into it, or * for every tenant: notifications from the API need one " +
+      'of the two',
+  },
+  foreign_secret: {
+    error_type: 'PERMISSION_DENIED',
+    repair: "Choose an integration of the tenant's, or correct tenant_id in the secret",
+  },
+  bad_secret: {
+    error_type: 'AUTH_FAILED',
+    repair: "Correct the fields of the secret that the attempt's record names",
+  },
+} as const satisfies Record<string, Fault>;
+
+export type OwnFault = keyof typeof OWN_FAULTS;
+
+/**
+ * Refuses what no provider has to be asked about. The message is the code and a sentence that a row has room for; what a
+ * person does about it follows from the code wherever the message is shown.
+ * @param says what is wrong, with what is special to this notification; without address, body or credential
+ */
+export function refusedByUs(fault: OwnFault, says: string) {
+  return { ok: false, error_type: OWN_FAULTS[fault].error_type, message: `${fault}: ${says}` } as const;
+}
+
+const CODE = /^([a-z_]{1,20}): /;
+
+/** What a person does about what we refused; undefined for any other message. */
+function ownRepair(error_message: string | undefined): string | undefined {
+  return entryOf<Fault>(OWN_FAULTS, CODE.exec(error_message ?? '')?.[1])?.repair;
+}

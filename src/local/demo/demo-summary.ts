@@ -69,9 +69,7 @@ function example(finding: Finding, row: NotificationRow | undefined, colors: Col
   if (reason === undefined) return lines(`${what}${row.send_status}`);
   const why = row.error_message === undefined ? '' : `, ${row.error_message}`;
   const then =
-    row.next_retry_at === undefined
-      ? remedyOf(reason, row.error_type, row.channel)
-      : `Tried again at ${row.next_retry_at}.`;
+    row.next_retry_at === undefined ? remedyOf(reason, row, row.channel) : `Tried again at ${row.next_retry_at}.`;
   return lines(`${what}${reason}${why}`, then);
 }
 

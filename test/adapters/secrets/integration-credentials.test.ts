@@ -87,17 +87,17 @@ describe('a credential', () => {
       const { loaded } = among({ 'prod/IC001': { token: 'x', tenant_id: 'T2' }, 'prod/IC002': {} });
       expect(await loaded.mayUse(chosen)).toBe(false);
       expect(await loaded.load(shape, owner)).toMatchObject({
-        message: expect.stringContaining('the secret prod/IC001 '),
+        message: 'foreign_secret: another tenant owns the secret prod/IC001',
       });
       expect(await loaded.load(shape, { ...owner, integration_config_id: 'IC002' })).toMatchObject({
-        message: expect.stringContaining('the secret prod/IC002 is malformed'),
+        message: 'bad_secret: token is missing: the secret prod/IC002',
       });
     });
 
     it('is not what a missing secret should be called', async () => {
       const { loaded, old } = among({});
       expect(await loaded.load(shape, owner)).toMatchObject({
-        message: "there is no secret prod/slack/IC001; create it with the integration's credential",
+        message: 'no_secret: there is no secret prod/slack/IC001',
       });
       expect(old).toEqual([]);
     });
@@ -114,7 +114,7 @@ describe('a credential', () => {
     expect(await loaded.load(shape, { ...owner, tenant_id: 'T2' })).toMatchObject({
       ok: false,
       error_type: 'PERMISSION_DENIED',
-      message: 'the secret prod/IC001 belongs to another tenant (its tenant_id differs)',
+      message: 'foreign_secret: another tenant owns the secret prod/IC001',
     });
   });
 
@@ -183,8 +183,8 @@ describe('a credential', () => {
   });
 
   it.each([
-    ['not json: hunter2', 'the secret prod/IC001 is not a JSON object'],
-    [['hunter2'], 'the secret prod/IC001 is not a JSON object'],
+    ['not json: hunter2', 'bad_secret: not a JSON object: the secret prod/IC001'],
+    [['hunter2'], 'bad_secret: not a JSON object: the secret prod/IC001'],
     [{ tokn: 'hunter2' }, 'token is missing'],
     [{ token: { a: 'hunter2' } }, 'token must be string'],
     [{ token: 'x', tenant_id: { a: 'hunter2' } }, 'tenant_id must be'],
@@ -216,7 +216,7 @@ describe('a credential', () => {
     const loaded = createIntegrationCredentials(createMemorySecrets(), { prefix: 'prod/' });
     expect(await loaded.load(shape, owner)).toMatchObject({
       error_type: 'AUTH_FAILED',
-      message: "there is no secret prod/IC001; create it with the integration's credential",
+      message: 'no_secret: there is no secret prod/IC001',
     });
     expect(await loaded.load(shape, owner, { optional: true })).toEqual({ ok: true, credential: undefined });
   });

@@ -7,7 +7,7 @@ describe('Markdown too long for Slack', () => {
   it('is not converted when it has more than twice the characters', () => {
     const body = relativeLinks.repeat(3_500);
     expect(tooLongToConvert({ body, format: 'MARKDOWN' })).toContain(
-      `more than ${MAX_MARKDOWN_CHARACTERS} are converted`,
+      `at most ${MAX_MARKDOWN_CHARACTERS} are converted`,
     );
   });
 

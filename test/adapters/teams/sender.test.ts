@@ -64,14 +64,16 @@ describe('a Teams message', () => {
   it('without integration or URL is refused with the setting that is missing', async () => {
     expect(await sender.send(delivery('teams', { recipient: 'General' }), NEVER)).toMatchObject({
       error_type: 'AUTH_FAILED',
-      message: expect.stringContaining('integration_config_id'),
+      message: 'no_workflow: there is no webhook of a workflow to post to',
     });
   });
 
   it('above 28 KB is refused before the call, with its size', async () => {
     expect(await sender.send(toTeam({ body: '期'.repeat(10_000) }), NEVER)).toMatchObject({
       error_type: 'FORMAT_ERROR',
-      message: expect.stringMatching(/has 30\d\d\d bytes as a text in JSON, .* Teams takes at most 28672/),
+      message: expect.stringMatching(
+        /^too_large: the card has 30\d\d\d bytes as a text in JSON; Teams takes at most 28672$/,
+      ),
     });
     expect(server.received).toHaveLength(0);
   });

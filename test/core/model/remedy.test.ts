@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ERROR_POLICY, remedyOf } from '../../../src/core/model/error-types.ts';
+import { ROW_TEXT } from '../../../src/core/delivery/transitions/settlements.ts';
+import { ERROR_POLICY, OWN_FAULTS, type OwnFault, refusedByUs, remedyOf } from '../../../src/core/model/error-types.ts';
 
 describe('what to do about a notification that was given up', () => {
   it.each([
@@ -12,6 +13,29 @@ describe('what to do about a notification that was given up', () => {
     ['CANCELLED', 'SERVER_OVERLOAD', 'slack', ERROR_POLICY.CANCELLED.remedy],
     ['MAX_RETRIES', undefined, 'slack', ERROR_POLICY.MAX_RETRIES.remedy],
   ] as const)('because of %s after %s of %s: the last error says what to repair', (reason, last, channel, remedy) => {
-    expect(remedyOf(reason, last, channel)).toContain(remedy);
+    expect(remedyOf(reason, { error_type: last }, channel)).toContain(remedy);
   });
+
+  it.each(Object.keys(OWN_FAULTS) as OwnFault[])(
+    'that we refused for %s: its code says what to repair, whole',
+    (fault) => {
+      const { error_type, message } = refusedByUs(fault, 'what is special to it. '.repeat(9));
+      const remedy = remedyOf(error_type, { error_type, error_message: message.slice(0, ROW_TEXT) }, 'slack');
+      expect(remedy).toMatch(/^[A-Z].*(, then redrive|hand the notification over again)\.$/);
+      expect(remedy).toContain(OWN_FAULTS[fault].repair);
+    },
+  );
+
+  it('that is cancelled is not repaired', () => {
+    const { error_type, message } = refusedByUs('no_route', 'none');
+    expect(remedyOf('CANCELLED', { error_type, error_message: message }, 'slack')).toBe(ERROR_POLICY.CANCELLED.remedy);
+  });
+
+  it.each(['constructor: x', 'no_route', 'SES answered: no_route: x', ''])(
+    'by a provider that says %j',
+    (error_message) => {
+      const last = { error_type: 'AUTH_FAILED', error_message } as const;
+      expect(remedyOf('AUTH_FAILED', last, 'slack')).toBe(ERROR_POLICY.AUTH_FAILED.remedy);
+    },
+  );
 });

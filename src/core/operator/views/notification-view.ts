@@ -1,5 +1,5 @@
 import { OUT_OF_TIME } from '../../delivery/ports.ts';
-import { policyOf, remedyOf } from '../../model/error-types.ts';
+import { remedyOf } from '../../model/error-types.ts';
 import { createdAt } from '../../model/history-index.ts';
 import { asNotification, type ForeignRow, type RetryRecord, type WriterNotes } from '../../model/notification.ts';
 import { type RowState, stateOf } from '../../model/row-state.ts';
@@ -54,10 +54,10 @@ export function shownNotes({ response_message, error_details }: WriterNotes) {
 
 /** What a person should do about the failure. Null when nothing is left to do. */
 export function remedyFor(row: ForeignRow): string | null {
-  const { send_status, failure_reason, error_type, channel } = asNotification(row);
+  const { send_status, failure_reason, error_type, error_message, channel } = asNotification(row);
   const cause = failure_reason ?? error_type;
   if (send_status === 'SUCCESS' || cause === undefined) return null;
-  return failure_reason === undefined ? policyOf(cause).remedy : remedyOf(failure_reason, error_type, channel);
+  return remedyOf(cause, { error_type, error_message }, channel);
 }
 
 function shownValue(name: string, value: unknown): unknown {
