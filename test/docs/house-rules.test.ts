@@ -10,7 +10,7 @@ import { PROJECT_ROOT } from '../support/project-root.ts';
  * for the readers of foreign input (docs/architecture.md) and for what stops and holds a mailing.
  */
 const CEILINGS: Readonly<Record<string, number>> = {
-  'lines of the product': 78_500,
+  'lines of the product': 81_500,
   'lines of tools/ and examples/': 16_000,
 };
 
