@@ -6,7 +6,8 @@ import { createShardMark } from '../../src/adapters/dynamodb/indexing/shard-mark
 import { createVerificationStore } from '../../src/adapters/dynamodb/operator/verify-reads.ts';
 import { verificationOf } from '../../src/application/scans/verify.ts';
 import { Problem } from '../../src/core/model/problem.ts';
-import { type KeptRun, type KeptRunDeps, runKept, startVerification } from '../../src/core/verify/kept-verification.ts';
+import { startVerification } from '../../src/core/verify/kept-verification.ts';
+import { type KeptRun, type KeptRunDeps, runKept } from '../../src/core/verify/run-kept.ts';
 import type { Verification } from '../../src/core/verify/verification.ts';
 import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { createSqs } from '../shared/runtime/clients/sqs.ts';

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { isActive } from '../core/operator/operations/operation.ts';
 import { runOperation } from '../core/operator/operations/run-operation.ts';
-import { runKept } from '../core/verify/kept-verification.ts';
+import { runKept } from '../core/verify/run-kept.ts';
 import { type ConsoleOptions, createConsole } from './console.ts';
 import { type OperatorDeps, operatorDeps } from './deps.ts';
 import { runDepsOf } from './replay.ts';

@@ -3,7 +3,8 @@ import { createOperationStore } from '../../src/adapters/dynamodb/console/operat
 import { createVerificationStore } from '../../src/adapters/dynamodb/operator/verify-reads.ts';
 import type { OperationView } from '../../src/application/contract/operations.ts';
 import { verificationOf } from '../../src/application/scans/verify.ts';
-import { runKept, startVerification } from '../../src/core/verify/kept-verification.ts';
+import { startVerification } from '../../src/core/verify/kept-verification.ts';
+import { runKept } from '../../src/core/verify/run-kept.ts';
 import { deadRow, type Operations, startOperations, stoppedRow, storedRow } from '../support/cli/operations.ts';
 import { startTestConsole, type TestConsole } from '../support/console.ts';
 

@@ -5,10 +5,10 @@ import type { VerifyEnv } from '../../functions/shared/runtime/console-env.ts';
 import type { VerifyFunctionDeps } from '../../functions/verify/handler.ts';
 import {
   type KeptVerification,
-  runKept,
   startVerification,
   type VerificationStore,
 } from '../../src/core/verify/kept-verification.ts';
+import { runKept } from '../../src/core/verify/run-kept.ts';
 import { dueRow } from '../support/rows.ts';
 import { VerifiedTables } from '../support/verified-tables.ts';
 

@@ -1,4 +1,4 @@
-import { accountOf, type Stored, textOf } from './rules/row-rules.ts';
+import { accountOf, type Fault, fault, type Stored, textOf } from './rules/row-rules.ts';
 import {
   type Letter,
   REREAD_AFTER_MS,
@@ -9,13 +9,13 @@ import {
   found as violations,
 } from './verification.ts';
 
-interface Fault extends Omit<Violation, 'rule' | 'says'> {
-  readonly fault: string;
+interface Lacking extends Omit<Violation, keyof Fault> {
+  readonly fault: Fault;
   readonly channel: string;
 }
 
 interface Compared {
-  readonly faults: readonly Fault[];
+  readonly faults: readonly Lacking[];
   readonly letters: Run['state']['letters'];
 }
 
@@ -55,13 +55,13 @@ async function byCounts(run: Run, channels: readonly string[]): Promise<Compared
     }
     await pace.spend(state, page);
   }
-  const faults: Fault[] = [];
+  const faults: Lacking[] = [];
   const letters: Compared['letters'] = {};
   for (const channel of channels) {
     const counts = { dead: dead[channel] ?? 0, ...(await deps.ports.letters.counts(channel)) };
     letters[channel] = counts;
     const missing = counts.dead - counts.letters - counts.on_the_way;
-    if (missing > 0) faults.push({ fault: `11: ${counts.dead} dead, and ${counts.letters} letters`, channel });
+    if (missing > 0) faults.push({ fault: fault('11', `${counts.dead} dead, and ${counts.letters} letters`), channel });
   }
   return { faults, letters };
 }
@@ -104,7 +104,7 @@ async function oneByOne(run: Run, channels: readonly string[]): Promise<Compared
   const countOf = (channel: string) => missing.filter((one) => one.channel === channel).length;
   const certain = new Set(channels.filter((channel) => countOf(channel) > (letters[channel]?.on_the_way ?? 0)));
   const faults = missing.filter(({ channel }) => certain.has(channel));
-  return { faults: faults.map((one) => ({ fault: '11: dead, without a letter', ...one })), letters };
+  return { faults: faults.map((one) => ({ fault: fault('11', 'dead, without a letter'), ...one })), letters };
 }
 
 /** Whether the message can bring the dead row back: any other one of the notification is a straggler. */

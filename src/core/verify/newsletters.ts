@@ -9,12 +9,12 @@ import {
   type Sums,
   sumsOf,
 } from './rules/newsletter-sums.ts';
-import { type Stored, textOf } from './rules/row-rules.ts';
+import { type Fault, fault, type Stored, textOf } from './rules/row-rules.ts';
 import { isAskedFor, type Run, suspect } from './verification.ts';
 
 /** What the recipients of an email add up to, and what does not. */
 interface RecountedEmail {
-  readonly faults: readonly string[];
+  readonly faults: readonly Fault[];
   /** Undefined: its recipients are not frozen yet. */
   readonly sums?: Sums;
 }
@@ -63,11 +63,11 @@ export async function verifyEmail(email_id: string, run: Run): Promise<Recounted
   const batches = await newsletters.batches(email_id);
   await run.pace.spend(run.state, batches);
   let sums = NO_SUMS;
-  const faults: string[] = [];
+  const faults: Fault[] = [];
   for (const batch of batches.items) {
     const recounted = await recount(email_id, batch, run);
     const batch_id = String(batch['batch_id']);
-    faults.push(...batchFaults(recounted).map((fault) => fault.replace(': ', `: batch ${batch_id}: `)));
+    faults.push(...batchFaults(recounted).map(({ rule, says }) => fault(rule, `batch ${batch_id}: ${says}`)));
     sums = plus(sums, recountOf(recounted));
   }
   return { faults: [...emailFaults(email, batches.items, sums), ...faults], sums };

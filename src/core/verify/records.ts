@@ -1,4 +1,5 @@
-import { accountOf, firstAttempt, hasContentInTheClear, recordFaults, textOf } from './rules/row-rules.ts';
+import { recordFaults } from './rules/record-rules.ts';
+import { accountOf, type Fault, fault, firstAttempt, hasContentInTheClear, textOf } from './rules/row-rules.ts';
 import { createdOf, found, REREAD_AFTER_MS, type Run, readRows, suspect } from './verification.ts';
 
 /** Notifications whose records are read at the same time. */
@@ -29,7 +30,7 @@ export async function verifyRecords(run: Run): Promise<void> {
     const faults = await Promise.all(some.map((log_id) => recordsOf(log_id, run)));
     state.sample.length = first;
     state.records_checked += some.length;
-    for (const log_id of gone) found(state, ['1: its content is gone, and nothing can be sent'], { log_id });
+    for (const log_id of gone) found(state, [fault('1', 'its content is gone, and nothing can be sent')], { log_id });
     some.forEach((log_id, i) => {
       if ((faults[i] ?? []).length > 0) suspect(run, 'records', log_id);
     });
@@ -50,7 +51,7 @@ async function withoutContent(log_ids: readonly string[], run: Run): Promise<rea
   return rows.map(({ log_id }) => String(log_id));
 }
 
-export async function recordsOf(log_id: string, run: Run): Promise<readonly string[]> {
+export async function recordsOf(log_id: string, run: Run): Promise<readonly Fault[]> {
   const { state, deps, pace } = run;
   // Before the records: a record is written before its row says so, so every attempt that the row knows has its record.
   const row = (await readRows([log_id], run)).get(log_id);

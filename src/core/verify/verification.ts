@@ -2,7 +2,7 @@ import { createdAt } from '../model/history-index.ts';
 import { type Clock, parseTime } from '../model/time.ts';
 import type { PageCursor } from '../model/work-index.ts';
 import { NO_SUMS, type Sums } from './rules/newsletter-sums.ts';
-import { ACCOUNTS, type Account, type RowTerms, type Stored, textOf } from './rules/row-rules.ts';
+import { ACCOUNTS, type Account, type Fault, type RowTerms, type Stored, textOf } from './rules/row-rules.ts';
 
 export interface Asked {
   readonly tenant?: string;
@@ -15,10 +15,7 @@ export interface Asked {
   readonly letters: boolean;
 }
 
-export interface Violation {
-  /** The invariant's number, or N1 to N4 for newsletters. */
-  readonly rule: string;
-  readonly says: string;
+export interface Violation extends Fault {
   readonly log_id?: string;
   readonly email_id?: string;
   readonly channel?: string;
@@ -183,11 +180,10 @@ export function suspect({ state, deps }: Pick<Run, 'state' | 'deps'>, of: Suspec
 /** All violations are counted, and this many are named. */
 const NAMED = 1_000;
 
-export function found(state: Verification, faults: readonly string[], whose: Omit<Violation, 'rule' | 'says'>): void {
+export function found(state: Verification, faults: readonly Fault[], whose: Omit<Violation, keyof Fault>): void {
   for (const fault of faults) {
-    const [rule = '', says = ''] = fault.split(/: (.*)/);
     state.violated += 1;
-    if (state.violations.length < NAMED) state.violations.push({ rule, says, ...whose });
+    if (state.violations.length < NAMED) state.violations.push({ ...fault, ...whose });
   }
 }
 

@@ -2,7 +2,7 @@ import { isGone } from '../model/history-index.ts';
 import { suspectLetters, verifyLetters } from './letters.ts';
 import { recountEmail, verifyEmail, verifyNewsletters } from './newsletters.ts';
 import { chooseForSample, recordsOf, verifyRecords } from './records.ts';
-import { accountOf, isLeftToItsWriter, isOnItsWay, rowViolations, type Stored } from './rules/row-rules.ts';
+import { accountOf, fault, isLeftToItsWriter, isOnItsWay, rowViolations, type Stored } from './rules/row-rules.ts';
 import {
   createdOf,
   found,
@@ -158,7 +158,7 @@ async function lookAgain(run: Run, until: number): Promise<void> {
   const counts: (() => void)[] = rows.map((row) => () => {
     const log_id = String(row['log_id']);
     const now = run.deps.clock().getTime();
-    const gone = astray.has(log_id) ? [`1: it goes on as ${row['successor_log_id']}, which is not there`] : [];
+    const gone = astray.has(log_id) ? [fault('1', `it goes on as ${row['successor_log_id']}, which is not there`)] : [];
     countRow(row, run);
     if (!isOnItsWay(row, now)) found(state, [...rowViolations(row, terms, now), ...gone], { log_id });
   });

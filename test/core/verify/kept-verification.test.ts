@@ -1,13 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  type KeptRunDeps,
   type KeptVerification,
-  runKept,
   startVerification,
   stopVerification,
   type VerificationStore,
 } from '../../../src/core/verify/kept-verification.ts';
+import { type KeptRunDeps, runKept } from '../../../src/core/verify/run-kept.ts';
 import type { Verification } from '../../../src/core/verify/verification.ts';
 import { dueRow } from '../../support/rows.ts';
 import { VerifiedTables } from '../../support/verified-tables.ts';

@@ -4,12 +4,13 @@ import { planIndex } from '../../../src/core/indexing/index-plan.ts';
 import { ERROR_TYPES } from '../../../src/core/model/error-types.ts';
 import { type ForeignRow, UPDATED_BY } from '../../../src/core/model/notification.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
+import { recordFaults } from '../../../src/core/verify/rules/record-rules.ts';
 import {
   accountOf,
+  type Fault,
   isLeftToItsWriter,
   isOnItsWay,
   REASONS,
-  recordFaults,
   rowViolations,
   type Stored,
 } from '../../../src/core/verify/rules/row-rules.ts';
@@ -17,7 +18,9 @@ import { dueRow, iso, T0 } from '../../support/rows.ts';
 
 const HOUR = 3_600_000;
 const NOW = T0.getTime();
-const faultsOf = (row: Stored) => rowViolations(row, { shards: 8 }, NOW);
+const inWords = ({ rule, says }: Fault) => `${rule}: ${says}`;
+const faultsOf = (row: Stored) => rowViolations(row, { shards: 8 }, NOW).map(inWords);
+const lacksOf = (...given: Parameters<typeof recordFaults>) => recordFaults(...given).map(inWords);
 
 /** The sample rows of his-notification-log-table.md. */
 const DELIVERED = {
@@ -227,29 +230,29 @@ describe('what an event shows', () => {
     ['15 minutes ago, but for a second', 899_000],
   ])('%s may be written into the record yet, and a worker may end the row', (_, ms) => {
     expect(faultsOf(at(ms))).toEqual([]);
-    expect(recordFaults(at(ms), records, 0, NOW)).toEqual([]);
-    expect(recordFaults({ ...at(ms), last_attempt: 1 }, records, 0, NOW)).toEqual(['6: attempt 1 has no record']);
+    expect(lacksOf(at(ms), records, 0, NOW)).toEqual([]);
+    expect(lacksOf({ ...at(ms), last_attempt: 1 }, records, 0, NOW)).toEqual(['6: attempt 1 has no record']);
   });
 
   it('15 minutes ago is told, or the row and the record contradict it', () => {
     expect(faultsOf(at(900_000))).toEqual(['5: it has arrived, and is not SUCCESS']);
     const contradicts = ['6: attempt 0 is FAILED, and was seen'];
-    expect(recordFaults(at(900_000), records, 0, NOW)).toEqual(contradicts);
-    expect(recordFaults(row, records, 0, NOW)).toEqual(contradicts);
-    expect(recordFaults(at(1_000), records, 0)).toEqual(contradicts);
+    expect(lacksOf(at(900_000), records, 0, NOW)).toEqual(contradicts);
+    expect(lacksOf(row, records, 0, NOW)).toEqual(contradicts);
+    expect(lacksOf(at(1_000), records, 0)).toEqual(contradicts);
   });
 });
 
 it('a row that was put anew, and not attempted since, lacks no record, though its former life had a claim', () => {
   const row = { ...dueRow(), life: 3, last_attempt: 2, send_attempts: 0, claim_id: '' };
-  expect(recordFaults(row, [{ retry_attempt: 1, retry_status: 'FAILED' }], undefined)).toEqual([]);
-  expect(recordFaults({ ...row, last_attempt: 3 }, [], undefined)).toEqual(['6: attempt 3 has no record']);
+  expect(lacksOf(row, [{ retry_attempt: 1, retry_status: 'FAILED' }], undefined)).toEqual([]);
+  expect(lacksOf({ ...row, last_attempt: 3 }, [], undefined)).toEqual(['6: attempt 3 has no record']);
 });
 
 it('no record is asked of a life that has made no attempt, nor of the number before it', () => {
   const records = [{ retry_attempt: 1, retry_status: 'FAILED' }];
   const corrected = { ...dueRow(), claim_id: '', life: 3, last_attempt: 2, send_status: 'RETRY' };
-  for (const first of [undefined, 0, 1]) expect(recordFaults(corrected, records, first, NOW)).toEqual([]);
+  for (const first of [undefined, 0, 1]) expect(lacksOf(corrected, records, first, NOW)).toEqual([]);
   const attempted = { ...corrected, last_attempt: 4 };
-  expect(recordFaults(attempted, [...records, { retry_attempt: 3 }], 0, NOW)).toEqual(['6: attempt 4 has no record']);
+  expect(lacksOf(attempted, [...records, { retry_attempt: 3 }], 0, NOW)).toEqual(['6: attempt 4 has no record']);
 });

@@ -1,10 +1,11 @@
+import { recordFaults } from '../../../src/core/verify/rules/record-rules.ts';
 import {
   accountOf,
   arrivalFaults,
   attemptFaults,
+  type Fault,
   firstAttempt,
   hasContentInTheClear,
-  recordFaults,
 } from '../../../src/core/verify/rules/row-rules.ts';
 import { neverTried } from './life-promises.ts';
 import type { Memory, Stored } from './memory.ts';
@@ -29,6 +30,8 @@ export function ended(memory: Memory, end: End): readonly string[] {
   ];
 }
 
+const inWords = ({ rule, says }: Fault): string => `${rule}: ${says}`;
+
 /** Ends that another channel may avoid: a notification that names a fallback goes on there, once. */
 const FAILED_OVER: ReadonlySet<unknown> = new Set(['MAX_RETRIES', 'EXPIRED', 'INVALID_RECIPIENT']);
 
@@ -47,9 +50,9 @@ function rowsEnded(memory: Memory, { rows, records, letters }: End): readonly st
     const told = its.some(({ retry_status }) => retry_status === 'SUCCESS') && memory.accepted[String(log_id)];
     if (send_status === 'SUCCESS' && !told) violations.push('1: SUCCESS without an acceptance and its record');
     // The first send was its writer's, unless the row began here.
-    violations.push(...recordFaults(row, its, firstAttempt(row) ?? 1));
+    violations.push(...recordFaults(row, its, firstAttempt(row) ?? 1).map(inWords));
     if (queue.startsWith('dead') && !letters.includes(log_id)) violations.push('11: a dead row without a letter');
-    violations.push(...arrivalFaults(row), ...attemptFaults(row), ...neverTried(memory, row));
+    violations.push(...[...arrivalFaults(row), ...attemptFaults(row)].map(inWords), ...neverTried(memory, row));
     if (row['give_up'] !== undefined && row['is_deleted'] !== true)
       violations.push('1: it is still to be given up at the end');
     const goesOn = row['fallback_channel'] !== undefined && FAILED_OVER.has(failure_reason);

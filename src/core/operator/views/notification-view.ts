@@ -3,7 +3,7 @@ import { remedyOf } from '../../model/error-types.ts';
 import { createdAt } from '../../model/history-index.ts';
 import { asNotification, type ForeignRow, type RetryRecord, type WriterNotes } from '../../model/notification.ts';
 import { type RowState, stateOf } from '../../model/row-state.ts';
-import { shownText, withoutAddresses } from '../../model/text.ts';
+import { jsonObject, shownText, withoutAddresses } from '../../model/text.ts';
 
 /**
  * The columns that an operator may see. It lists what is shown, not what is hidden: a row that was set aside still
@@ -66,15 +66,12 @@ function shownValue(name: string, value: unknown): unknown {
   return isOwn && COUNTS_AND_FLAGS.has(name) ? value : (shownText(value) ?? null);
 }
 
-const HELD_BY_BUDGET = /^\{"budget":"(\w+)"\}$/;
-const OUT_OF_TIME_DETAILS = JSON.stringify(OUT_OF_TIME);
-const HELD_BY_BREAKER = /^\{"breaker":"([^"]+)"\}$/;
-
 /** What held an attempt back, in words; undefined: it was made. */
 export function heldBy({ error_details = '' }: Pick<RetryRecord, 'error_details'>): string | undefined {
-  if (error_details === OUT_OF_TIME_DETAILS) return 'not sent: the worker had no time left';
-  const [, provider] = HELD_BY_BREAKER.exec(error_details) ?? [];
-  if (provider !== undefined) return `held: ${provider} is down`;
-  const [, budget] = HELD_BY_BUDGET.exec(error_details) ?? [];
-  return budget === undefined ? undefined : `held: the budget of ${budget} is used up`;
+  // The record of what was held has its Holder, and nothing else.
+  const [[by, whom] = [], ...more] = Object.entries(jsonObject(error_details) ?? {});
+  if (more.length > 0 || typeof whom !== 'string') return undefined;
+  if (by === 'worker' && whom === OUT_OF_TIME.worker) return 'not sent: the worker had no time left';
+  if (by === 'breaker') return `held: ${whom} is down`;
+  return by === 'budget' ? `held: the budget of ${whom} is used up` : undefined;
 }

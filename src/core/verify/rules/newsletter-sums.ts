@@ -1,4 +1,4 @@
-import { type Stored, textOf } from './row-rules.ts';
+import { type Fault, fault, type Stored, textOf } from './row-rules.ts';
 
 /** Batches are recounted from their chunks. Shares no code with the job, as row-rules.ts says. */
 
@@ -41,18 +41,18 @@ export interface Recounted {
   readonly chunks: ReadonlyMap<number, Sums | undefined>;
 }
 
-export function batchFaults({ batch, chunks }: Recounted): string[] {
+export function batchFaults({ batch, chunks }: Recounted): Fault[] {
   const { status, chunks: expected } = batch;
   const missing = Array.from({ length: Number(expected) }, (_, i) => i).filter((i) => chunks.get(i) === undefined);
-  if (missing.length > 0) return [`N1: chunk ${missing[0]} is missing, or says what no chunk may`];
+  if (missing.length > 0) return [fault('N1', `chunk ${missing[0]} is missing, or says what no chunk may`)];
   const found = recountOf({ batch, chunks });
   const stored = { ...NO_SUMS, ...(batch['counts'] as Sums) };
   if (totalOf(stored) !== totalOf(found))
-    return [`N2: ${totalOf(stored)} recipients, and its chunks ${totalOf(found)}`];
+    return [fault('N2', `${totalOf(stored)} recipients, and its chunks ${totalOf(found)}`)];
   // Its sender tells the row now and then only.
   if (status === 'submitting') return [];
-  return SUMMANDS.filter((name) => stored[name] !== found[name]).map(
-    (name) => `N2: the row counts ${stored[name]} ${name}, and the chunks ${found[name]}`,
+  return SUMMANDS.filter((name) => stored[name] !== found[name]).map((name) =>
+    fault('N2', `the row counts ${stored[name]} ${name}, and the chunks ${found[name]}`),
   );
 }
 
@@ -63,15 +63,17 @@ export function recountOf({ batch, chunks }: Recounted): Sums {
 }
 
 /** @param batches with the one of the excluded recipients @param found what they add up to */
-export function emailFaults(email: Stored, batches: readonly Stored[], found: Sums): string[] {
+export function emailFaults(email: Stored, batches: readonly Stored[], found: Sums): Fault[] {
   const { status, paused, active, prepared } = email;
-  const faults: string[] = [];
+  const faults: Fault[] = [];
   const isOpen = status === 'pending' || status === 'submitting';
-  if (isOpen && paused !== true && textOf(active) === '') faults.push(`N3: ${status}, and nothing comes back to it`);
+  if (isOpen && paused !== true && textOf(active) === '')
+    faults.push(fault('N3', `${status}, and nothing comes back to it`));
   if (prepared === undefined) return faults;
   const { recipients, batches: expected } = prepared as { readonly recipients: number; readonly batches: number };
   const sent = batches.filter(({ batch_id }) => batch_id !== 'excluded').length;
-  if (sent !== expected) faults.push(`N4: ${sent} batches of ${expected}`);
-  if (totalOf(found) !== recipients) faults.push(`N4: the states add up to ${totalOf(found)} of ${recipients}`);
+  if (sent !== expected) faults.push(fault('N4', `${sent} batches of ${expected}`));
+  if (totalOf(found) !== recipients)
+    faults.push(fault('N4', `the states add up to ${totalOf(found)} of ${recipients}`));
   return faults;
 }

@@ -2,17 +2,26 @@
  * What must hold of a notification whenever nobody is about to change it. The auditor of the simulation and `ops verify`
  * ask the same rules, so that what is proven on production's tables is what every small world is tried against. They
  * share no code with the pipeline, which could not contradict itself: numbers and names are copied from the
- * specification. Plain data in, violations out; each begins with the number of its invariant (docs/architecture.md).
+ * specification. Plain data in, violations out.
  */
 
 /** A row, or a retry record, as it is stored: anybody may have written anything. */
 export type Stored = Readonly<Record<string, unknown>>;
 
+/** What does not hold. */
+export interface Fault {
+  /** The number of its invariant (docs/architecture.md), or N1 to N4 of newsletters. */
+  readonly rule: string;
+  readonly says: string;
+}
+
+export const fault = (rule: string, says: string): Fault => ({ rule, says });
+
 /** A column that should be a text, of a row that may hold anything. */
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** Writers set a column to NULL that has no value. */
-const isAbsent = (value: unknown): boolean => (value ?? null) === null;
+export const isAbsent = (value: unknown): boolean => (value ?? null) === null;
 
 /** What becomes of a notification: each is in exactly one of these. */
 export const ACCOUNTS = [
@@ -91,7 +100,7 @@ const STREAM_LAG_MS = 15 * 60_000;
  * What an event shows is written into the row, then into the record. Its function may have died between the two, or have
  * left the end of the row to the worker of an attempt: it comes back, and rings an alarm when it comes later than this.
  */
-function isBeingTold(row: Stored, now: number): boolean {
+export function isBeingTold(row: Stored, now: number): boolean {
   return evidenceOf(row).length > 0 && now - timeOf(row['updated_at']) < EVENT_LAG_MS;
 }
 
@@ -142,23 +151,24 @@ export interface RowTerms {
 }
 
 /** What a row breaks by itself. @param now epoch milliseconds */
-export function rowViolations(row: Stored, { shards }: RowTerms, now: number): string[] {
+export function rowViolations(row: Stored, { shards }: RowTerms, now: number): Fault[] {
   const { send_status, work_queue, priority, work_at } = row;
   const account = accountOf(row, now);
-  const faults: string[] = [];
-  if (account === undefined) faults.push(`1: ${shown(send_status)} and in no part of the work index that fits`);
+  const faults: Fault[] = [];
+  if (account === undefined)
+    faults.push(fault('1', `${shown(send_status)} and in no part of the work index that fits`));
   const [, of, shard = ''] = textOf(work_queue).split('#');
   const isIn = textOf(work_at) !== '' && textOf(work_queue) !== '';
   if (isIn && (of !== priority || !/^\d+$/.test(shard) || Number(shard) >= shards))
-    faults.push(`1: in a part of the work index that nobody reads for it: ${shown(work_queue)}`);
-  if (isIn && Number.isNaN(Date.parse(textOf(work_at)))) faults.push('1: in the work index at no time');
+    faults.push(fault('1', `in a part of the work index that nobody reads for it: ${shown(work_queue)}`));
+  if (isIn && Number.isNaN(Date.parse(textOf(work_at)))) faults.push(fault('1', 'in the work index at no time'));
   if (account === 'waiting' && Date.parse(textOf(work_at)) > Number(row['expires_at']) * 1_000)
-    faults.push('1: it expires before it is due');
+    faults.push(fault('1', 'it expires before it is due'));
   faults.push(...attemptFaults(row));
   // The worker that sends it, its writer's included, leaves what its writer puts into it meanwhile.
   if (send_status !== 'SENDING') {
     if (!isBeingTold(row, now)) faults.push(...arrivalFaults(row));
-    if (hasContentInTheClear(row) && !isLeftToItsWriter(row)) faults.push('14: content is left in the clear');
+    if (hasContentInTheClear(row) && !isLeftToItsWriter(row)) faults.push(fault('14', 'content is left in the clear'));
   }
   return faults;
 }
@@ -169,32 +179,32 @@ const shown = (value: unknown): string => (textOf(value) || 'without a status').
  * By what the row says alone: an integration, or yesterday's configuration, may have allowed other limits than today's.
  * A row that was never taken in counts as its writer likes.
  */
-export function attemptFaults(row: Stored): string[] {
+export function attemptFaults(row: Stored): Fault[] {
   const { send_attempts, attempts_left, max_retry_count, last_attempt } = row;
   if (isAbsent(attempts_left)) return [];
   const overOwn = !isAbsent(max_retry_count) && Number(send_attempts) > Number(max_retry_count) + 1;
-  const faults = Number(attempts_left) < 0 || overOwn ? ['4: more attempts than its limit allows'] : [];
+  const faults = Number(attempts_left) < 0 || overOwn ? [fault('4', 'more attempts than its limit allows')] : [];
   // Attempts are numbered from 0, those that do not count included.
   if (!isAbsent(last_attempt) && Number(send_attempts) > Number(last_attempt) + 1)
-    faults.push('4: it counts more attempts than were made');
+    faults.push(fault('4', 'it counts more attempts than were made'));
   return faults;
 }
 
 /** What events have shown of each attempt. */
-function evidenceOf({ delivery_by_attempt }: Stored): (readonly [string, string])[] {
+export function evidenceOf({ delivery_by_attempt }: Stored): (readonly [string, string])[] {
   const known = typeof delivery_by_attempt === 'object' && delivery_by_attempt !== null ? delivery_by_attempt : {};
   return Object.entries(known).map(([attempt, what]) => [attempt, textOf(what)]);
 }
 
 /** What events have shown decides the row. */
-export function arrivalFaults(row: Stored): string[] {
+export function arrivalFaults(row: Stored): Fault[] {
   const shown = evidenceOf(row);
   const arrived = shown.some(([, what]) => what === 'delivered' || what === 'seen');
-  const faults: string[] = [];
-  if (arrived && row['send_status'] !== 'SUCCESS') faults.push('5: it has arrived, and is not SUCCESS');
+  const faults: Fault[] = [];
+  if (arrived && row['send_status'] !== 'SUCCESS') faults.push(fault('5', 'it has arrived, and is not SUCCESS'));
   // What its writer delivered, its writer says: no event of ours shows it.
   const told = shown.length > 0 || firstAttempt(row) === 0;
-  if (told && arrived === isAbsent(row['delivered_at'])) faults.push('5: delivered_at contradicts its events');
+  if (told && arrived === isAbsent(row['delivered_at'])) faults.push(fault('5', 'delivered_at contradicts its events'));
   return faults;
 }
 
@@ -207,44 +217,4 @@ export function firstAttempt(row: Stored): number | undefined {
   const kept_ms = Number(row['expires_at']) * 1_000 - Date.parse(textOf(row['first_attempt_at']));
   if (kept_ms < KEPT_ON_MS) return undefined;
   return !isAbsent(row['predecessor_log_id']) || row['created_by'] === 'intake-api' ? 0 : undefined;
-}
-
-/**
- * What a row's records lack.
- * @param first attempt that needs one; undefined: the first that has one
- * @param now epoch milliseconds; absent when no event is to come
- */
-export function recordFaults(
-  row: Stored,
-  records: readonly Stored[],
-  first: number | undefined,
-  now = Number.POSITIVE_INFINITY,
-): string[] {
-  const numbers = records.map(({ retry_attempt }) => Number(retry_attempt));
-  const newest = Number(row['last_attempt'] ?? -1);
-  // The newest may not be over, or its record is owed; one that was never claimed here is its writer's.
-  const isOpen = row['send_status'] === 'SENDING' || !isAbsent(row['record_due']);
-  const last = isOpen ? newest - 1 : newest;
-  const isOurs = !isAbsent(row['claim_id']) && !isOpen;
-  // Before this life, a worker may have made an attempt and died, whose number nobody uses again.
-  const life = Number(row['life'] ?? 0);
-  const ofLife = numbers.filter((number) => number >= life);
-  const known = first === undefined ? undefined : life + first;
-  const from = known ?? (ofLife.length > 0 ? Math.min(...ofLife) : isOurs ? last : last + 1);
-  const kept = new Set(numbers);
-  const faults: string[] = [];
-  for (let attempt = Math.max(from, life); attempt <= last; attempt += 1) {
-    if (!kept.has(attempt)) faults.push(`6: attempt ${attempt} has no record`);
-  }
-  if (isBeingTold(row, now)) return faults;
-  const { retry_status } = records.find(({ retry_attempt }) => Number(retry_attempt) === newest) ?? {};
-  const { send_status } = row;
-  if (retry_status === 'SUCCESS' && send_status !== 'SUCCESS' && send_status !== 'SENDING')
-    faults.push(`5: recorded as delivered, and ${send_status}`);
-  for (const [attempt, what] of evidenceOf(row)) {
-    const status = records.find(({ retry_attempt }) => retry_attempt === Number(attempt))?.['retry_status'];
-    const expected = what.endsWith('bounced') ? 'FAILED' : 'SUCCESS';
-    if (status !== undefined && status !== expected) faults.push(`6: attempt ${attempt} is ${status}, and was ${what}`);
-  }
-  return faults;
 }

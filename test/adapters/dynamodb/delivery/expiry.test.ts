@@ -18,7 +18,8 @@ import { type RowChange, withChange } from '../../../../src/core/model/row-chang
 import { choose } from '../../../../src/core/operator/operations/choose.ts';
 import { NOTHING, type Operation } from '../../../../src/core/operator/operations/operation.ts';
 import { retryNow } from '../../../../src/core/operator/retry-now.ts';
-import { firstAttempt, recordFaults } from '../../../../src/core/verify/rules/row-rules.ts';
+import { recordFaults } from '../../../../src/core/verify/rules/record-rules.ts';
+import { firstAttempt } from '../../../../src/core/verify/rules/row-rules.ts';
 import { intakeRequest, memoryIntake } from '../../../support/api/intake.ts';
 import { retryRecord } from '../../../support/delivering.ts';
 import { startTestDynamoDb, type TestDynamoDb } from '../../../support/dynamodb.ts';
