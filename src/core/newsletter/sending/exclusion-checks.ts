@@ -1,19 +1,17 @@
 import { placesOf } from '../accounting/chunk-changes.ts';
 import { beginOf } from '../audience/candidates.ts';
-import type { Batch } from '../model/batch.ts';
-import { CHUNK_SIZE, type Chunk, type ChunkState, UnreadableChunkError } from '../model/chunk.ts';
-import type { Email } from '../model/email.ts';
+import { CHUNK_SIZE, type Chunk, UnreadableChunkError } from '../model/chunk.ts';
 import { StopRetrying } from '../model/job-limits.ts';
 import { whyExcluded } from '../model/member.ts';
 import type { MemberStore, SealedChunk, Sealing } from '../model/ports.ts';
 import { type ExclusionReason, RECIPIENT_STATES } from '../model/recipient-state.ts';
-import type { LateExclusions, SendDeps, Stop } from './send-deps.ts';
+import { nextOpen, type Sending, type Stop } from './batch-step.ts';
+import type { LateExclusions, SendDeps } from './send-deps.ts';
 
 interface CheckedBatch {
-  readonly email: Email;
+  readonly known: Pick<Sending, 'email' | 'states'>;
   readonly deps: Pick<SendDeps, 'clock' | 'exclusions'>;
   storage<T>(what: string, run: () => Promise<T>): Promise<T>;
-  nextOpen(number: number): ChunkState | undefined;
   readonly reader: Pick<RecipientReader, 'chunkAtHand'>;
 }
 
@@ -34,8 +32,8 @@ export class ExclusionChecks {
   #last_at = Number.NEGATIVE_INFINITY;
 
   /** The reasons of those among the places that are excluded now. */
-  async of(chunk: Chunk, places: readonly number[], work: CheckedBatch): Promise<ReadonlyMap<number, ExclusionReason>> {
-    const now = work.deps.clock().getTime();
+  async of(chunk: Chunk, places: readonly number[], held: CheckedBatch): Promise<ReadonlyMap<number, ExclusionReason>> {
+    const now = held.deps.clock().getTime();
     const isQuick = this.#last_chunk !== undefined && now - this.#last_at <= FRESH_MS;
     if (this.#last_chunk !== chunk.chunk) {
       this.#last_chunk = chunk.chunk;
@@ -45,19 +43,19 @@ export class ExclusionChecks {
     const isKnown = known?.chunk === chunk.chunk && now - known.at <= FRESH_MS;
     this.#ahead = undefined;
     if (isKnown && places.every((n) => known.reasons.has(n))) return excludedIn(known.reasons, places);
-    return excludedIn(await this.#check(chunk, places, isQuick, work), places);
+    return excludedIn(await this.#check(chunk, places, isQuick, held), places);
   }
 
-  async #check(chunk: Chunk, places: readonly number[], isQuick: boolean, work: CheckedBatch): Promise<Reasons> {
-    const at = work.deps.clock().getTime();
-    const next = isQuick ? await nextAtHand(chunk.chunk, work) : undefined;
+  async #check(chunk: Chunk, places: readonly number[], isQuick: boolean, held: CheckedBatch): Promise<Reasons> {
+    const at = held.deps.clock().getTime();
+    const next = isQuick ? await nextAtHand(chunk.chunk, held) : undefined;
     const recipients = [
       ...recipientsOf(chunk, places),
       ...(next === undefined ? [] : recipientsOf(next.chunk, next.places)),
     ];
     const together = next !== undefined && recipients.length <= MOST_ADDRESSES;
-    const reasons = await work.storage('read what is known of addresses', () =>
-      work.deps.exclusions.check(work.email, together ? recipients : recipients.slice(0, places.length)),
+    const reasons = await held.storage('read what is known of addresses', () =>
+      held.deps.exclusions.check(held.known.email, together ? recipients : recipients.slice(0, places.length)),
     );
     if (together) {
       const ahead = new Map(next.places.map((n, i) => [n, reasons[places.length + i]]));
@@ -67,9 +65,9 @@ export class ExclusionChecks {
   }
 }
 
-async function nextAtHand(chunk: number, work: CheckedBatch) {
-  const state = work.nextOpen(chunk);
-  const next = state && (await work.reader.chunkAtHand(state.chunk));
+async function nextAtHand(chunk: number, held: CheckedBatch) {
+  const state = nextOpen(held.known, chunk);
+  const next = state && (await held.reader.chunkAtHand(state.chunk));
   return next && { chunk: next, places: placesOf(state.states, RECIPIENT_STATES.pending) };
 }
 
@@ -106,15 +104,14 @@ export function createLateExclusions(
 
 /** Whose recipients are read. */
 interface ReadBatch {
-  readonly batch: Batch;
-  readonly states: readonly ChunkState[];
+  readonly known: Pick<Sending, 'batch' | 'states'>;
   readonly deps: SendDeps;
   storage<T>(what: string, run: () => Promise<T>): Promise<T>;
 }
 
 /** The recipients of a batch's chunks: one read brings those of several chunks that have somebody to send to. */
 export class RecipientReader {
-  readonly #work: ReadBatch;
+  readonly #held: ReadBatch;
   /** The recipients of the chunk that was asked for last, and of some that follow it. */
   #ahead: ReadonlyMap<number, SealedChunk> = new Map();
   /** The next one of them, decrypted. */
@@ -124,8 +121,8 @@ export class RecipientReader {
   /** Chunks whose addresses have expired, while their states are kept. */
   readonly #gone = new Set<number>();
 
-  constructor(work: ReadBatch) {
-    this.#work = work;
+  constructor(held: ReadBatch) {
+    this.#held = held;
   }
 
   /** The recipients of a chunk; undefined where they can never be read, which holds up no other chunk. */
@@ -153,7 +150,7 @@ export class RecipientReader {
   get unreadable(): Stop | undefined {
     const [why] = this.#unreadable.values();
     if (why === undefined) return undefined;
-    const lost = this.#work.states.filter(({ chunk }) => this.isUnreadable(chunk));
+    const lost = this.#held.known.states.filter(({ chunk }) => this.isUnreadable(chunk));
     const count = lost.reduce((sum, { states }) => sum + placesOf(states, RECIPIENT_STATES.pending).length, 0);
     return {
       kind: 'fail',
@@ -175,10 +172,10 @@ export class RecipientReader {
     const opened = this.#opened;
     this.#opened = undefined;
     if (opened?.chunk === number) return opened;
-    const { batch, deps } = this.#work;
-    const { email_id, batch_id } = batch;
+    const { known, deps } = this.#held;
+    const { email_id, batch_id } = known.batch;
     if (!this.#ahead.has(number)) {
-      const found = await this.#work.storage('read the recipients of chunks', () =>
+      const found = await this.#held.storage('read the recipients of chunks', () =>
         deps.chunks.readChunks(email_id, batch_id, number, this.#lastToRead(number)),
       );
       this.#ahead = new Map(found.map((sealed) => [sealed.chunk, sealed]));
@@ -189,13 +186,13 @@ export class RecipientReader {
       sealed.open().catch((error: unknown) => {
         throw error instanceof UnreadableChunkError ? new StopRetrying(error) : error;
       });
-    return this.#work.storage('open a chunk', open);
+    return this.#held.storage('open a chunk', open);
   }
 
   #lastToRead(from: number): number {
-    const { states, deps } = this.#work;
+    const { known, deps } = this.#held;
     const end = from + deps.limits.read_ahead;
-    const open = states.filter((state) => state.chunk < end && state.states.includes(RECIPIENT_STATES.pending));
+    const open = known.states.filter((state) => state.chunk < end && state.states.includes(RECIPIENT_STATES.pending));
     return Math.max(from, ...open.map(({ chunk }) => chunk));
   }
 }

@@ -1,23 +1,21 @@
 import { isoAfter } from '../../model/time.ts';
-import type { Batch } from '../model/batch.ts';
 import type { ChunkState } from '../model/chunk.ts';
 import type { EntryOutcome } from '../model/email-message.ts';
 import { type JobLimits, pauseAfter } from '../model/job-limits.ts';
 import type { BulkAnswer, EntryAnswer, Refusal } from '../model/provider.ts';
-import type { Stop } from './send-deps.ts';
+import type { Step, Stop } from './batch-step.ts';
+import type { RefusedPlaces } from './refused-recipients.ts';
 
 /** What a provider's answer means for the recipients of the call, and for the sender. */
 export interface Judgement {
   readonly outcomes: readonly EntryOutcome[];
-  /** The call is to be repeated with fewer entries, until the bad one stands alone. */
-  readonly halve?: true;
-  /** Places of who was refused for good with no acceptance since: whether for themselves shows later. */
-  readonly refused: readonly (readonly [n: number, refusal: Refusal])[];
+  /** Who was refused for good with no acceptance since: whether for themselves shows later. */
+  readonly refused: RefusedPlaces;
   /** Refusals of whole calls in a row, this one included. 0 after an answer. */
   readonly provider_failures: number;
-  readonly stop?: Stop;
   /** The provider refused for its rate or quota: pacing should know. */
   readonly limited?: 'throttled' | 'quota';
+  readonly step: Step;
 }
 
 export interface Judged {
@@ -25,6 +23,8 @@ export interface Judged {
   readonly state: ChunkState;
   readonly tries_before: number;
   readonly provider_failures: number;
+  /** Entries that the call might have had. */
+  readonly most: number;
   readonly limits: JobLimits;
   readonly now: Date;
 }
@@ -36,9 +36,16 @@ export function judgeAnswer(answer: BulkAnswer, given: Judged): Judgement {
       return judgeEntries(answer.entries, given);
     case 'refused':
       return judgeRefusal(answer.refusal, given);
-    case 'unknown':
-      return { outcomes: given.entries.map((n) => ({ n, state: 'uncertain' })), refused: [], provider_failures: 0 };
+    case 'unknown': {
+      const outcomes = given.entries.map((n) => ({ n, state: 'uncertain' as const }));
+      return { outcomes, refused: [], provider_failures: 0, step: goOn(given) };
+    }
   }
+}
+
+/** The bad entry stood alone, or there is none: larger calls may succeed again after an acceptance. */
+function goOn({ entries, most, limits }: Judged, isAccepted = false): Step {
+  return { kind: 'go-on', most: isAccepted ? Math.min(most * 2, limits.chunk_size) : most, tried: entries };
 }
 
 /** Refusals of one mail that say nothing of others, until they follow one another. */
@@ -58,17 +65,8 @@ function judgeEntries(answers: readonly EntryAnswer[], given: Judged): Judgement
   const fault = refusals.find(({ class: kind }) => kind === 'account' || kind === 'settings');
   const limited = limitNamedBy(refusals);
   const stop = fault ? stopFor(fault, given) : limited && waitFor(limited, given);
-  return { outcomes, refused, provider_failures: 0, ...(stop && { stop }), ...(limited && { limited }) };
-}
-
-/** Whether a pending recipient used up its tries: it waits for a `retry`, which gives it new ones. */
-export function hasUsedUpTries(
-  { tries }: Pick<ChunkState, 'tries'>,
-  n: number,
-  { tries_before = 0 }: Pick<Batch, 'tries_before'>,
-  { provider }: Pick<JobLimits, 'provider'>,
-): boolean {
-  return (tries[n] ?? 0) - tries_before > provider.tries;
+  const step = stop ?? goOn(given, last >= 0);
+  return { outcomes, refused, provider_failures: 0, step, ...(limited && { limited }) };
 }
 
 function entryOutcome(n: number, answer: EntryAnswer | undefined, isAlone: boolean, given: Judged): EntryOutcome {
@@ -92,31 +90,33 @@ function entryOutcome(n: number, answer: EntryAnswer | undefined, isAlone: boole
 function judgeRefusal(refusal: Refusal, given: Judged): Judgement {
   const { entries, provider_failures, limits, now } = given;
   const pending: EntryOutcome[] = entries.map((n) => ({ n, state: 'pending' }));
-  const all = { outcomes: pending, refused: [], provider_failures };
+  const all = { outcomes: pending, refused: [], provider_failures, step: goOn(given) };
   switch (refusal.class) {
     case 'recipient':
     case 'content':
     case 'unverified':
-      if (entries.length > 1) return { ...all, halve: true };
+      // Until the bad one stands alone.
+      if (entries.length > 1)
+        return { ...all, step: { kind: 'go-on', most: Math.ceil(entries.length / 2), tried: [] } };
       return {
+        ...all,
         outcomes: entries.map((n) => ({ n, state: 'pending', reason: refusal.reason })),
         refused: entries.map((n) => [n, refusal]),
-        provider_failures,
       };
     case 'transient':
     case 'overloaded': {
       const tries = refusal.class === 'overloaded' ? limits.provider_overloaded : limits.provider;
       const failures = provider_failures + 1;
       const until = new Date(now.getTime() + pauseAfter(failures, tries)).toISOString();
-      const stop: Stop = failures > tries.tries ? { kind: 'fail', refusal } : { kind: 'wait', until };
-      return { ...all, provider_failures: failures, stop };
+      const step: Stop = failures > tries.tries ? { kind: 'fail', refusal } : { kind: 'wait', until };
+      return { ...all, provider_failures: failures, step };
     }
     case 'throttled':
     case 'quota':
-      return { ...all, stop: waitFor(refusal.class, given), limited: refusal.class };
+      return { ...all, step: waitFor(refusal.class, given), limited: refusal.class };
     case 'account':
     case 'settings':
-      return { ...all, stop: stopFor(refusal, given) };
+      return { ...all, step: stopFor(refusal, given) };
   }
 }
 

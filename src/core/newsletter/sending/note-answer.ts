@@ -1,5 +1,6 @@
 import { changeUntil } from '../../model/changes/change-until.ts';
 import { isoAfter } from '../../model/time.ts';
+import { changeState, failPending } from '../accounting/chunk-changes.ts';
 import { advance } from '../lifecycle/advance.ts';
 import { askAt, isAside, NO_REFUSALS, nextRound, waitsUntil } from '../lifecycle/holds.ts';
 import { type Batch, batchId } from '../model/batch.ts';
@@ -7,8 +8,19 @@ import type { Email } from '../model/email.ts';
 import { pauseAfter } from '../model/job-limits.ts';
 import type { Change } from '../model/ports.ts';
 import type { BulkAnswer, EntryAnswer } from '../model/provider.ts';
-import type { BatchWork } from './batch-work.ts';
-import type { Stop } from './send-deps.ts';
+import { holdNow, type Stop } from './batch-step.ts';
+import type { HeldBatch } from './held-batch.ts';
+import type { Judgement } from './judge-answer.ts';
+import {
+  areAll,
+  countsByReason,
+  holdForAll,
+  holdForTold,
+  noRefused,
+  refusedIn,
+  refusedSince,
+  withRefused,
+} from './refused-recipients.ts';
 
 /** Calls of a slot without an answer, in a row: one is an accident, two are a sign. */
 const SIGN = 2;
@@ -22,29 +34,30 @@ const LOOK_AHEAD = 10;
  * accepted ends every hold.
  * @returns why the sender ends
  */
-export async function noteAnswer(answer: BulkAnswer, work: BatchWork): Promise<Stop | undefined> {
+export async function noteAnswer(answer: BulkAnswer, held: HeldBatch): Promise<Stop | undefined> {
   if (answer.kind === 'refused') return undefined;
   if (answer.kind === 'answered') {
-    await noteAnswered(answer.entries, work);
+    await noteAnswered(answer.entries, held);
     return undefined;
   }
-  work.unanswered += 1;
-  const { clock, limits, log } = work.deps;
-  await changeEmail(work, ({ silence: known }) => {
-    const calls = Math.max(work.unanswered, known?.calls ?? 0);
+  const unanswered = held.known.unanswered + 1;
+  held.note({ unanswered });
+  const { clock, limits, log } = held.deps;
+  await changeEmail(held, ({ silence: known }) => {
+    const calls = Math.max(unanswered, known?.calls ?? 0);
     if (calls < SIGN) return { set: { silence: { calls } } };
-    const probes = work.asks ? (known?.probes ?? 0) + 1 : 0;
+    const probes = held.known.asks ? (known?.probes ?? 0) + 1 : 0;
     const pause = Math.min(limits.longest_hold_ms, pauseAfter(probes + 1, limits.provider));
     return { set: { silence: { calls, probes, until: isoAfter(clock(), pause) } } };
   });
-  const { email_id, silence } = work.email;
+  const { email_id, silence } = held.known.email;
   if (silence?.until === undefined) return undefined;
   log.warn(`The provider answers no call for email ${email_id}: it holds`, { email_id, ...silence });
   return { kind: 'halt' };
 }
 
-async function noteAnswered(answers: readonly EntryAnswer[], work: BatchWork): Promise<void> {
-  work.unanswered = 0;
+async function noteAnswered(answers: readonly EntryAnswer[], held: HeldBatch): Promise<void> {
+  held.note({ unanswered: 0, was_answered: true });
   const isAccepted = answers.some(({ accepted }) => accepted);
   const news = ({ silence, hold, refusals }: Email) => {
     const refused = Object.keys(refusals?.batches ?? {}).length > 0;
@@ -52,12 +65,12 @@ async function noteAnswered(answers: readonly EntryAnswer[], work: BatchWork): P
       answered: silence !== undefined,
       // What events told of only events end.
       free: isAccepted && hold !== undefined && !hold.late,
-      single: isAccepted && (refused || (hold?.late === true && !work.refused.isEmpty)),
+      single: isAccepted && (refused || (hold?.late === true && held.known.refused.places.size > 0)),
     };
   };
-  const { answered, free, single } = news(work.email);
+  const { answered, free, single } = news(held.known.email);
   if (!answered && !free && !single) return;
-  await changeEmail(work, (email) => {
+  await changeEmail(held, (email) => {
     const { refusals = NO_REFUSALS } = email;
     const found = news(email);
     if (!found.answered && !found.free && !found.single) return undefined;
@@ -69,9 +82,66 @@ async function noteAnswered(answers: readonly EntryAnswer[], work: BatchWork): P
       remove: [...(found.answered ? (['silence'] as const) : []), ...(found.free ? (['hold'] as const) : [])],
     };
   });
-  work.asks = askAt(work.email) !== undefined;
+  const { email } = held.known;
+  held.note({ asks: askAt(email) !== undefined });
   // The other slots are free, if the email held.
-  await work.storage('give the free slots', () => advance(work.email.email_id, work.deps));
+  await held.storage('give the free slots', () => advance(email.email_id, held.deps));
+}
+
+/** An acceptance ends those who were refused before it; enough refusals with none between make the email hold. */
+export async function noteRefused(
+  chunk: number,
+  { outcomes, refused }: Judgement,
+  held: HeldBatch,
+): Promise<Stop | undefined> {
+  if (outcomes.some(({ state }) => state === 'submitted')) await failRefused(held);
+  if (refused.length === 0) return undefined;
+  const before = refusedSince(held.known.email, held.known.refused);
+  held.note({ refused: withRefused(before, chunk, refused) });
+  const hold = holdForAll(refused, held.known, held.deps.limits);
+  return hold && holdNow(hold, held.deps.clock());
+}
+
+/**
+ * Ends those who were refused for themselves. The email is read before: it may hold meanwhile because others found that
+ * everybody is refused, and then they are tried again.
+ */
+export async function failRefused(held: HeldBatch): Promise<void> {
+  const { deps, known } = held;
+  if (known.refused.places.size === 0) return;
+  const email = await held.storage('read the email', () => deps.emails.read(known.email.email_id));
+  if (email === undefined) return;
+  const refused = refusedSince(email, known.refused);
+  held.note({ email, refused: noRefused(refused) });
+  if (areAll(refused, deps.limits)) return;
+  for (const state of known.states) {
+    const reasons = refusedIn(refused, state);
+    if (reasons.size === 0) continue;
+    const failed = await held.storage('end recipients that were refused for themselves', () =>
+      changeState(state, (now) => failPending(now, reasons), deps),
+    );
+    held.keep(failed);
+  }
+}
+
+/**
+ * Counts on the email who was refused in the batch, before the batch waits for others. The counts are absolute, so that
+ * telling them twice is harmless. @returns a hold, if it is everybody with those of others
+ */
+export async function tellRefused(held: HeldBatch): Promise<Stop | undefined> {
+  const { batch_id } = held.known.batch;
+  await changeEmail(held, (email) => {
+    const refused = refusedSince(email, held.known.refused);
+    held.note({ refused });
+    if (refused.places.size === 0) return undefined;
+    const { round, batches } = email.refusals ?? NO_REFUSALS;
+    return { set: { refusals: { round, batches: { ...batches, [batch_id]: countsByReason(refused) } } } };
+  });
+  const hold = holdForTold(held.known, held.deps.limits);
+  if (hold !== undefined) return holdNow(hold, held.deps.clock());
+  const { refused } = held.known;
+  held.note({ refused: { ...refused, told: refused.turn } });
+  return undefined;
 }
 
 /**
@@ -79,56 +149,56 @@ async function noteAnswered(answers: readonly EntryAnswer[], work: BatchWork): P
  * either, the email holds. A sender does it once, none does that stands in for another, and no more calls hang at once
  * than there are slots.
  */
-async function giveSlotAway(work: BatchWork): Promise<void> {
-  if (work.gave_slot_away || work.email.silence !== undefined) return;
-  const { email_id, batch_id, claim_id } = work.batch;
-  if (!(await otherWaits(work))) return;
-  const { clock, limits } = work.deps;
+async function giveSlotAway(held: HeldBatch): Promise<void> {
+  const { gave_slot_away, email, batch, slot } = held.known;
+  if (gave_slot_away || email.silence !== undefined) return;
+  const { email_id, batch_id, claim_id } = batch;
+  if (!(await otherWaits(held))) return;
+  const { clock, limits } = held.deps;
   const over = isoAfter(clock(), -limits.call_timeout_ms);
   const now = clock().toISOString();
-  const given = await changeEmail(work, ({ silence, hung_at = [] }) => {
+  const given = await changeEmail(held, ({ silence, hung_at = [] }) => {
     const hanging = hung_at.filter((at) => at > over);
     if (hanging.length >= limits.concurrency) return undefined;
     return { set: { silence: silence ?? { calls: 1 }, hung_at: [...hanging, now] } };
   });
   if (!given) return;
-  work.gave_slot_away = true;
-  await work.storage('give a slot away', () => advance(email_id, work.deps, { slot: work.slot, batch_id, claim_id }));
+  held.note({ gave_slot_away: true });
+  await held.storage('give a slot away', () => advance(email_id, held.deps, { slot, batch_id, claim_id }));
 }
 
 /** Whether another batch can use the slot (docs/decisions/newsletters/job.md). */
-export async function otherWaits(work: BatchWork): Promise<boolean> {
-  const { batches, clock, limits } = work.deps;
-  const { email_id, batch_id } = work.batch;
-  const later = await work.storage('look for a batch that waits', () =>
+export async function otherWaits(held: HeldBatch): Promise<boolean> {
+  const { batches, clock, limits } = held.deps;
+  const { email_id, batch_id } = held.known.batch;
+  const later = await held.storage('look for a batch that waits', () =>
     batches.from(email_id, batchId(Number(batch_id) + 1), LOOK_AHEAD),
   );
   const now = clock();
   const isDue = (batch: Batch) => waitsUntil(batch, now, limits) <= now.toISOString();
-  return later.some((batch) => batch.status === 'pending' && !isAside(work.email, batch.batch_id) && isDue(batch));
+  const { email } = held.known;
+  return later.some((batch) => batch.status === 'pending' && !isAside(email, batch.batch_id) && isDue(batch));
 }
 
 /** Others change the row, too. @returns whether it was changed */
-export async function changeEmail(
-  work: BatchWork,
-  next: (email: Email) => Change<Email> | undefined,
-): Promise<boolean> {
-  const { emails } = work.deps;
+async function changeEmail(held: HeldBatch, next: (email: Email) => Change<Email> | undefined): Promise<boolean> {
+  const { emails } = held.deps;
+  const { email } = held.known;
   const { row, changed } = await changeUntil(
-    () => work.storage('read the email', () => emails.read(work.email.email_id)),
+    () => held.storage('read the email', () => emails.read(email.email_id)),
     next,
-    (was, change) => work.storage('note whether calls are answered', () => emails.change(was, change)),
-    { from: work.email },
+    (was, change) => held.storage('note whether calls are answered', () => emails.change(was, change)),
+    { from: email },
   );
-  work.email = changed ?? row ?? work.email;
+  held.note({ email: changed ?? row ?? held.known.email });
   return changed !== undefined;
 }
 
 /** A call that hangs keeps nobody else waiting: its slot is given away, and the sender waits without one. */
-export async function whileSlotServes(call: Promise<BulkAnswer>, work: BatchWork): Promise<BulkAnswer> {
+export async function whileSlotServes(call: Promise<BulkAnswer>, held: HeldBatch): Promise<BulkAnswer> {
   let giving: Promise<void> | undefined;
-  const stop = work.deps.repeat(work.deps.limits.hang_ms, () => {
-    giving ??= giveSlotAway(work).catch(() => undefined);
+  const stop = held.deps.repeat(held.deps.limits.hang_ms, () => {
+    giving ??= giveSlotAway(held).catch(() => undefined);
     return giving;
   });
   try {

@@ -6,16 +6,16 @@ import type { DoneSlot } from '../lifecycle/plan-slots.ts';
 import type { Batch } from '../model/batch.ts';
 import { BULK_EMAIL_SEND_FAILED } from '../model/email.ts';
 import type { SendMessage } from '../model/email-message.ts';
-import { StorageUnavailableError, storageOf } from '../model/job-limits.ts';
+import { storageOf } from '../model/job-limits.ts';
 import type { Change } from '../model/ports.ts';
 import type { StateCounts } from '../model/recipient-state.ts';
 import { foreignSenders } from '../model/senders.ts';
-import { BatchLostError, BatchWork, isWanted } from './batch-work.ts';
-import { otherWaits } from './note-answer.ts';
+import { inTurn, type Stop } from './batch-step.ts';
+import { BatchLostError, HeldBatch, isWanted } from './held-batch.ts';
+import { otherWaits, tellRefused } from './note-answer.ts';
 import { acceptFromEvents, finishBatch, msUntil } from './record-outcome.ts';
-import { inTurn, tellRefused } from './refused-for-all.ts';
 import { sendChunk } from './send-chunk.ts';
-import type { SendDeps, Stop } from './send-deps.ts';
+import type { SendDeps } from './send-deps.ts';
 
 /** A shorter pause is not worth three writes. */
 const SHORT_PAUSE_MS = 1_000;
@@ -45,29 +45,29 @@ export interface SendReport {
  * @throws StorageUnavailableError when storage stays down; the clock has the batch sent again
  */
 export async function sendBatch(message: BatchMessage, deps: SendDeps): Promise<SendReport> {
-  const work = await openBatch(message, deps);
-  if (!(work instanceof BatchWork)) return { result: work };
+  const held = await openBatch(message, deps);
+  if (!(held instanceof HeldBatch)) return { result: held };
   const { email_id, batch_id } = message;
   deps.log.info(`Sending batch ${batch_id} for email ${email_id}`, { email_id, batch_id });
-  const stopKeeping = work.keepClaim();
+  const stopKeeping = held.keepClaim();
   try {
-    await work.reload();
-    if (work.batch.resent) await acceptFromEvents(work);
+    await held.reload();
+    if (held.known.batch.resent) await acceptFromEvents(held);
     for (;;) {
-      const halted = await sendPass(work);
-      const stop = halted ?? (await finishBatch(work));
+      const halted = await sendPass(held);
+      const stop = halted ?? (await finishBatch(held));
       // Others fare better where single recipients are waited for, or where a call was refused among ones that were not.
-      const isAlone = stop?.kind === 'wait' && stop.hold === undefined && (halted === undefined || work.was_answered);
-      const givesWay = isAlone && (await canGiveWay(stop.until, work));
-      if (stop?.kind === 'wait' && !givesWay && canPause(stop, work)) {
-        await pauseUntil(stop.until, work);
-        work.was_answered = false;
-        if (await work.isWanted()) continue;
-        return await leave({ kind: 'halt' }, work);
+      const isAlone = stop?.kind === 'wait' && stop.hold === undefined && (!halted || held.known.was_answered);
+      const givesWay = isAlone && (await canGiveWay(stop.until, held));
+      if (stop?.kind === 'wait' && !givesWay && canPause(stop, held)) {
+        await pauseUntil(stop.until, held);
+        held.note({ was_answered: false });
+        if (await held.isWanted()) continue;
+        return await leave({ kind: 'halt' }, held);
       }
-      if (stop !== undefined) return await leave(stop, work);
+      if (stop !== undefined) return await leave(stop, held);
       await passOn({ slot: message.slot, batch_id }, email_id, deps);
-      return { result: 'submitted', counts: work.batch.counts };
+      return { result: 'submitted', counts: held.known.batch.counts };
     }
   } catch (error) {
     if (error instanceof BatchLostError) return { result: 'duplicate' };
@@ -75,7 +75,7 @@ export async function sendBatch(message: BatchMessage, deps: SendDeps): Promise<
   } finally {
     stopKeeping();
     // What storage does not take stays reserved for its day.
-    await work.endWarming().catch(() => undefined);
+    await held.endWarming().catch(() => undefined);
   }
 }
 
@@ -84,7 +84,7 @@ function passOn(done: DoneSlot, email_id: string, deps: SendDeps): Promise<unkno
   return storageOf(deps)('free a slot', () => advance(email_id, deps, done));
 }
 
-async function openBatch(message: BatchMessage, deps: SendDeps): Promise<BatchWork | 'stale' | 'duplicate' | 'halted'> {
+async function openBatch(message: BatchMessage, deps: SendDeps): Promise<HeldBatch | 'stale' | 'duplicate' | 'halted'> {
   const { email_id, batch_id, slot } = message;
   const { emails, batches, newsletters, clock, limits, newId } = deps;
   const storage = storageOf(deps);
@@ -118,28 +118,28 @@ async function openBatch(message: BatchMessage, deps: SendDeps): Promise<BatchWo
   };
   const port = batchLease(batch, limits.sender_claim_ms, deps);
   const lease = await storage('claim a batch', () => Lease.take(batch, claim, port));
-  return lease === undefined ? 'duplicate' : new BatchWork({ email, read_at, content, lease, slot }, deps);
+  return lease === undefined ? 'duplicate' : new HeldBatch({ email, read_at, content, lease, slot }, deps);
 }
 
-async function sendPass(work: BatchWork): Promise<Stop | undefined> {
-  for (const { email_id, batch_id, chunk, version } of inTurn(work.states, work, 1)) {
-    const stop = await sendChunk({ email_id, batch_id, chunk }, work);
+async function sendPass(held: HeldBatch): Promise<Stop | undefined> {
+  for (const { email_id, batch_id, chunk, version } of inTurn(held.known.states, held.known, 1)) {
+    const stop = await sendChunk({ email_id, batch_id, chunk }, held);
     if (stop !== undefined) return stop;
-    const changed = work.states.some((state) => state.chunk === chunk && state.version !== version);
-    if (changed) await work.saveInTime();
+    const changed = held.known.states.some((state) => state.chunk === chunk && state.version !== version);
+    if (changed) await held.saveInTime();
   }
   return undefined;
 }
 
 /** Whether another batch can use the slot during a pause. */
-async function canGiveWay(until: string, work: BatchWork): Promise<boolean> {
-  return msUntil(until, work.deps.clock()) >= SHORT_PAUSE_MS && otherWaits(work);
+async function canGiveWay(until: string, held: HeldBatch): Promise<boolean> {
+  return msUntil(until, held.deps.clock()) >= SHORT_PAUSE_MS && otherWaits(held);
 }
 
 /** Whether the pause is short enough to keep the slot, and the invocation long enough for a call after it. */
-function canPause({ until, hold }: Extract<Stop, { kind: 'wait' }>, { deps, email }: BatchWork): boolean {
+function canPause({ until, hold }: Extract<Stop, { kind: 'wait' }>, { deps, known }: HeldBatch): boolean {
   // Another sender asks, at the email's time.
-  if (email.silence?.until !== undefined || (hold !== undefined && hold.for !== 'rate')) return false;
+  if (known.email.silence?.until !== undefined || (hold !== undefined && hold.for !== 'rate')) return false;
   const { limits, clock, remaining_ms } = deps;
   const wait = msUntil(until, clock());
   return (
@@ -147,44 +147,43 @@ function canPause({ until, hold }: Extract<Stop, { kind: 'wait' }>, { deps, emai
   );
 }
 
-async function pauseUntil(until: string, work: BatchWork): Promise<void> {
-  await work.save();
-  await work.deps.pause(msUntil(until, work.deps.clock()));
+async function pauseUntil(until: string, held: HeldBatch): Promise<void> {
+  await held.save();
+  await held.deps.pause(msUntil(until, held.deps.clock()));
 }
 
 /** Gives the batch back, with what the next sender needs to know. */
-async function leave(stop: Stop, work: BatchWork): Promise<SendReport> {
-  const { deps, slot } = work;
-  const { email_id, batch_id } = work.batch;
+async function leave(stop: Stop, held: HeldBatch): Promise<SendReport> {
+  const { deps, known } = held;
+  const { slot } = known;
+  const { email_id, batch_id } = known.batch;
   const remove = LEASE;
-  const counts = () => work.batch.counts;
+  const counts = () => held.known.batch.counts;
   switch (stop.kind) {
-    case 'storage':
-      throw new StorageUnavailableError('An outcome could only be queued.');
     case 'continue':
-      await work.save({ set: {}, remove });
+      await held.save({ set: {}, remove });
       await deps.queues.send({ version: 1, kind: 'batch', email_id, batch_id, slot });
       return { result: 'continued', counts: counts() };
     case 'halt':
-      await work.save({ set: { status: 'pending' }, remove });
+      await held.save({ set: { status: 'pending' }, remove });
       await passOn({ slot, batch_id }, email_id, deps);
       return { result: 'halted', counts: counts() };
     case 'wait': {
       const { until, hold } = stop;
-      await work.save({ set: { status: 'pending', ...(hold === undefined && { not_before: until }) }, remove });
+      await held.save({ set: { status: 'pending', ...(hold === undefined && { not_before: until }) }, remove });
       await passOn({ slot, batch_id, ...(hold && { hold }) }, email_id, deps);
       return { result: 'waiting', counts: counts(), until };
     }
     case 'aside': {
-      const refused = await tellRefused(work);
-      if (refused !== undefined) return leave(refused, work);
-      await work.save({ set: { status: 'pending' }, remove });
+      const refused = await tellRefused(held);
+      if (refused !== undefined) return leave(refused, held);
+      await held.save({ set: { status: 'pending' }, remove });
       await passOn({ slot, batch_id }, email_id, deps);
       return { result: 'waiting', counts: counts() };
     }
     case 'fail': {
       const { message: said, ...why } = stop.refusal;
-      await work.save(failed(stop));
+      await held.save(failed(stop));
       deps.log.error(`${BULK_EMAIL_SEND_FAILED}: batch ${batch_id} for email ${email_id}`, {
         email_id,
         batch_id,

@@ -1,5 +1,4 @@
 import type { Clock } from '../../model/time.ts';
-import type { HoldCause } from '../lifecycle/holds.ts';
 import type { Batch } from '../model/batch.ts';
 import type { Chunk, ChunkKey, Recipient } from '../model/chunk.ts';
 import type { Email, Newsletter } from '../model/email.ts';
@@ -14,29 +13,9 @@ import type {
   NewsletterQueues,
   NewsletterStore,
 } from '../model/ports.ts';
-import type { BulkEntry, BulkProvider, Refusal, Renderings } from '../model/provider.ts';
+import type { BulkEntry, BulkProvider, Renderings } from '../model/provider.ts';
 import type { ExclusionReason } from '../model/recipient-state.ts';
 import type { Warming } from '../warming/domain-warming.ts';
-
-/** Why a sender does not go on with its batch for now. */
-export type Stop =
-  /** A pause of the batch; with a cause one of the email, as its other batches would not fare better. */
-  | { readonly kind: 'wait'; readonly until: string; readonly hold?: HoldCause }
-  /** The batch has nobody left but who was refused for good: others show whether everybody is. */
-  | { readonly kind: 'aside' }
-  /** The invocation's time ends: another one goes on. */
-  | { readonly kind: 'continue' }
-  /** The email was paused, or the slot was given to another batch. */
-  | { readonly kind: 'halt' }
-  /** The batch fails: an operator has to mend something, or the provider refused too often. */
-  | {
-      readonly kind: 'fail';
-      readonly refusal: Refusal;
-      /** What happened, for people; absent: the provider refused the batch. */
-      readonly what?: string;
-    }
-  /** An outcome could be queued only; storage is down. */
-  | { readonly kind: 'storage' };
 
 /** The budget of e-mail, as a sender of newsletters needs it. */
 export interface SendPacing {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Lease } from '../../../../src/core/model/changes/lease.ts';
 import { batchLease } from '../../../../src/core/newsletter/lifecycle/lock.ts';
-import { BatchWork } from '../../../../src/core/newsletter/sending/batch-work.ts';
+import { HeldBatch } from '../../../../src/core/newsletter/sending/held-batch.ts';
 import type { SendDeps } from '../../../../src/core/newsletter/sending/send-deps.ts';
 import {
   batchFor,
@@ -42,7 +42,7 @@ async function sending(chunks: readonly string[], altered?: number) {
     );
   const deps = { ...world.deps(), exclusions, chunks: { ...store, readChunks } };
   const lease = new Lease(batch, batchLease(batch, deps.limits.sender_claim_ms, deps));
-  const work = new BatchWork(
+  const work = new HeldBatch(
     { email: emailRow(), read_at: world.now, content: emailContent(), lease, slot: '0' },
     deps,
   );

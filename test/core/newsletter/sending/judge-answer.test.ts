@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_JOB_LIMITS } from '../../../../src/core/newsletter/model/job-limits.ts';
 import type { Refusal } from '../../../../src/core/newsletter/model/provider.ts';
-import { hasUsedUpTries, judgeAnswer } from '../../../../src/core/newsletter/sending/judge-answer.ts';
+import { hasUsedUpTries } from '../../../../src/core/newsletter/sending/batch-step.ts';
+import { judgeAnswer } from '../../../../src/core/newsletter/sending/judge-answer.ts';
 import { chunkState } from '../../../support/newsletter/job-rows.ts';
 
 const NOW = new Date('2026-03-01T10:00:00.000Z');
@@ -11,6 +12,7 @@ const given = (provider_failures = 0, entries = [0, 1], tries = {}, tries_before
   tries_before,
   state: chunkState('>>', { tries }),
   provider_failures,
+  most: 20,
   limits: DEFAULT_JOB_LIMITS,
   now: NOW,
 });
@@ -27,11 +29,12 @@ describe('a call that the provider refused as a whole', () => {
   it.each(['content', 'recipient', 'unverified'] as const)(
     'is halved until the bad entry stands alone, which stays pending until others show whether it is: %s',
     (kind) => {
-      expect(refused(kind)).toMatchObject({ halve: true, refused: [] });
+      expect(refused(kind)).toMatchObject({ step: { kind: 'go-on', most: 1, tried: [] }, refused: [] });
       expect(refused(kind, given(0, [1]))).toEqual({
         outcomes: [{ n: 1, state: 'pending', reason: `because_${kind}` }],
         refused: [[1, refusal(kind)]],
         provider_failures: 0,
+        step: { kind: 'go-on', most: 20, tried: [1] },
       });
     },
   );
@@ -43,15 +46,15 @@ describe('a call that the provider refused as a whole', () => {
   ])('is tried again after 10 s, doubling: %i refusals before', (failures, ms) => {
     expect(refused('transient', given(failures))).toMatchObject({
       provider_failures: failures + 1,
-      stop: { kind: 'wait', until: at(ms) },
+      step: { kind: 'wait', until: at(ms) },
     });
   });
 
   it('fails the batch after 6 repetitions, after 30 for an overloaded provider', () => {
-    expect(refused('transient', given(6)).stop).toMatchObject({ kind: 'fail' });
-    expect(refused('overloaded', given(6)).stop).toMatchObject({ kind: 'wait' });
-    expect(refused('overloaded', given(29)).stop).toMatchObject({ kind: 'wait' });
-    expect(refused('overloaded', given(30)).stop).toMatchObject({ kind: 'fail' });
+    expect(refused('transient', given(6)).step).toMatchObject({ kind: 'fail' });
+    expect(refused('overloaded', given(6)).step).toMatchObject({ kind: 'wait' });
+    expect(refused('overloaded', given(29)).step).toMatchObject({ kind: 'wait' });
+    expect(refused('overloaded', given(30)).step).toMatchObject({ kind: 'fail' });
   });
 
   it.each([
@@ -61,15 +64,15 @@ describe('a call that the provider refused as a whole', () => {
     expect(refused(kind, given(3))).toMatchObject({
       provider_failures: 3,
       limited: kind,
-      stop: { kind: 'wait', hold: { for: reason } },
+      step: { kind: 'wait', hold: { for: reason } },
     });
   });
 
   it.each(['account', 'settings'] as const)(
     'holds the whole email where somebody has to mend something: %s',
     (kind) => {
-      const { stop } = refused(kind, given(3));
-      expect(stop).toMatchObject({ kind: 'wait', hold: { for: kind, message: `because_${kind}` } });
+      const { step } = refused(kind, given(3));
+      expect(step).toMatchObject({ kind: 'wait', hold: { for: kind, message: `because_${kind}` } });
     },
   );
 });
@@ -94,6 +97,7 @@ describe('a call that was answered entry by entry', () => {
       ],
       refused: [],
       provider_failures: 0,
+      step: { kind: 'go-on', most: 40, tried: [0, 1] },
     });
   });
 
@@ -107,6 +111,7 @@ describe('a call that was answered entry by entry', () => {
         ],
         refused: [[1, refusal(kind)]],
         provider_failures: 0,
+        step: { kind: 'go-on', most: 40, tried: [0, 1] },
       });
     },
   );
@@ -133,7 +138,7 @@ describe('a call that was answered entry by entry', () => {
   it('keeps what a quota cut off for later, without a try', () => {
     const judged = answered(['ok', 'quota'], { 1: 6 });
     expect(judged.outcomes[1]).toEqual({ n: 1, state: 'pending' });
-    expect(judged.stop).toMatchObject({ kind: 'wait', hold: { for: 'quota' } });
+    expect(judged.step).toMatchObject({ kind: 'wait', hold: { for: 'quota' } });
   });
 
   it('takes an entry without an answer for uncertain', () => {
@@ -144,5 +149,5 @@ describe('a call that was answered entry by entry', () => {
 it('takes a call without an answer for uncertain, all of it', () => {
   const judged = judgeAnswer({ kind: 'unknown', error: 'TimeoutError' }, given());
   expect(judged.outcomes).toEqual([0, 1].map((n) => ({ n, state: 'uncertain' })));
-  expect(judged).not.toHaveProperty('stop');
+  expect(judged.step).toEqual({ kind: 'go-on', most: 20, tried: [0, 1] });
 });

@@ -2,19 +2,19 @@ import { leaseLeftMs } from '../../model/changes/lease.ts';
 import { ExplainedError } from '../../model/problem.ts';
 import type { NextState } from '../accounting/chunk-changes.ts';
 import { countChunks } from '../accounting/counts.ts';
-import { askAt, stopsAll } from '../lifecycle/holds.ts';
+import { stopsAll } from '../lifecycle/holds.ts';
 import type { BatchLease } from '../lifecycle/lock.ts';
 import type { Batch } from '../model/batch.ts';
 import type { ChunkKey, ChunkState } from '../model/chunk.ts';
 import type { Email, EmailContent } from '../model/email.ts';
 import { storageOf } from '../model/job-limits.ts';
 import type { Change } from '../model/ports.ts';
-import { RECIPIENT_STATES } from '../model/recipient-state.ts';
 import { foreignSenders } from '../model/senders.ts';
 import { withSample } from '../views/throughput.ts';
 import { WarmedMails } from '../warming/domain-warming.ts';
+import { begun, type Sending } from './batch-step.ts';
 import { ExclusionChecks, RecipientReader } from './exclusion-checks.ts';
-import { RefusedRecipients } from './refused-recipients.ts';
+import { suspectsOf } from './refused-recipients.ts';
 import type { SendDeps } from './send-deps.ts';
 
 /** Another sender took the batch over. */
@@ -22,72 +22,61 @@ export class BatchLostError extends ExplainedError {
   override readonly name = 'BatchLostError';
 }
 
-/** A batch in the hands of its sender: the row that it holds by an expiring claim, and the states of its chunks. */
-export class BatchWork {
-  /** As it was read last. */
-  email: Email;
+interface ClaimedBatch {
+  readonly email: Email;
+  /** When the email was read, of which storage may have made a minute ago. */
+  readonly read_at: Date;
   readonly content: EmailContent;
+  readonly lease: BatchLease;
   readonly slot: string;
+}
+
+/** A batch in the hands of its sender: the row that it holds by an expiring claim, and the states of its chunks. */
+export class HeldBatch {
+  readonly content: EmailContent;
   readonly deps: SendDeps;
+  readonly reader = new RecipientReader(this);
+  readonly checks = new ExclusionChecks();
   readonly #lease: BatchLease;
-  states: readonly ChunkState[] = [];
-  readonly refused: RefusedRecipients;
-  /** Refusals of whole calls in a row. */
-  provider_failures: number;
-  /** Calls without an answer, in a row. */
-  unanswered: number;
-  /** The email holds: this sender asks whether it still has to. */
-  asks: boolean;
-  /** A call hung until another batch got the slot: this sender ends when it knows what became of the call. */
-  gave_slot_away = false;
-  /** The provider has answered a call, since the batch has its slot or since the last pause. */
-  was_answered = false;
+  readonly #warmed: WarmedMails | undefined;
+  #sending: Omit<Sending, 'batch'>;
   #checked_at: number;
   #allowed_at: number;
   #saved_at: number;
   #writing: Promise<unknown> = Promise.resolve();
   /** Someone else wrote the row after the states were read. */
   #is_outdated = false;
-  readonly reader = new RecipientReader(this);
-  readonly checks = new ExclusionChecks();
-  readonly #warmed: WarmedMails | undefined;
 
-  /** @param claimed `read_at`: when the email was read, of which storage may have made a minute ago */
-  constructor(
-    claimed: Pick<BatchWork, 'email' | 'content' | 'slot'> & { lease: BatchLease; read_at: Date },
-    deps: SendDeps,
-  ) {
-    const { email, content, lease, slot } = claimed;
-    this.email = email;
+  constructor({ email, content, lease, slot, read_at }: ClaimedBatch, deps: SendDeps) {
     this.content = content;
-    this.slot = slot;
     this.#lease = lease;
     this.deps = deps;
     this.storage = storageOf(deps);
     const { warmed_domain, claim_id = '' } = lease.row;
     this.#warmed = warmed_domain === undefined ? undefined : new WarmedMails(warmed_domain, claim_id, deps.warming);
-    const { since = '', given_at = since } = email.slots[slot] ?? {};
-    this.refused = new RefusedRecipients(email, lease.row.suspects, given_at);
-    this.provider_failures = lease.row.provider_failures ?? 0;
-    this.unanswered = email.silence?.calls ?? 0;
-    this.asks = askAt(email) !== undefined;
-    this.#checked_at = claimed.read_at.getTime();
+    this.#sending = begun(email, lease.row, slot);
+    this.#checked_at = read_at.getTime();
     this.#allowed_at = this.#checked_at;
     this.#saved_at = deps.clock().getTime();
   }
 
-  /** As it was read last. */
-  get batch(): Batch {
-    return this.#lease.row;
+  /** What the sender knows now. */
+  get known(): Sending {
+    return { ...this.#sending, batch: this.#lease.row };
+  }
+
+  /** What the sender has learned. */
+  note(learned: Partial<Omit<Sending, 'batch' | 'states' | 'slot'>>): void {
+    this.#sending = { ...this.#sending, ...learned };
   }
 
   /** A storage call before sending, retried as the source says. */
   readonly storage: ReturnType<typeof storageOf>;
 
   async reload(): Promise<void> {
-    const { email_id, batch_id, chunks } = this.batch;
+    const { email_id, batch_id, chunks } = this.#lease.row;
     const states = await this.storage('read the states of a batch', () => this.deps.chunks.states(email_id, batch_id));
-    this.states = states.slice(0, chunks);
+    this.#sending = { ...this.#sending, states: states.slice(0, chunks) };
   }
 
   async reloadState(key: ChunkKey): Promise<ChunkState> {
@@ -106,12 +95,8 @@ export class BatchWork {
   }
 
   keep(state: ChunkState): void {
-    this.states = this.states.map((known) => (known.chunk === state.chunk ? state : known));
-  }
-
-  /** The next chunk that has somebody to send to. */
-  nextOpen(number: number): ChunkState | undefined {
-    return this.states.find(({ chunk, states }) => chunk > number && states.includes(RECIPIENT_STATES.pending));
+    const states = this.#sending.states.map((known) => (known.chunk === state.chunk ? state : known));
+    this.#sending = { ...this.#sending, states };
   }
 
   /** Writes counts when those that are stored are old: readers see progress, and a chunk costs one write less. */
@@ -136,27 +121,28 @@ export class BatchWork {
       return false;
     }
     const { clock } = this.deps;
-    const provider_id = this.batch.provider_id ?? firstMessageId(this.states);
-    const counted = countChunks(this.states);
+    const { batch, states, refused, provider_failures } = this.known;
+    const provider_id = batch.provider_id ?? firstMessageId(states);
+    const counted = countChunks(states);
     const { pending, ...done } = counted.counts;
     const progress = withSample(
-      this.batch.progress,
+      batch.progress,
       clock(),
       Object.values(done).reduce((sum, count) => sum + count, 0),
     );
-    const { suspects } = this.refused;
+    const suspects = suspectsOf(refused);
     const saved = await this.storage('write the counts of a batch', () =>
       this.#lease.tryChange({
         set: {
           ...counted,
           progress,
-          provider_failures: this.provider_failures,
+          provider_failures,
           ...(provider_id !== undefined && { provider_id }),
           // Another sender may go on.
           ...(suspects && { suspects }),
           ...set,
         },
-        remove: suspects === undefined && this.batch.suspects !== undefined ? [...remove, 'suspects'] : remove,
+        remove: suspects === undefined && batch.suspects !== undefined ? [...remove, 'suspects'] : remove,
       }),
     );
     if (this.#lease.lost) throw new BatchLostError('Another sender has the batch.');
@@ -164,14 +150,9 @@ export class BatchWork {
     return saved;
   }
 
-  /** The provider has accepted a mail of the batch. */
-  get is_accepted(): boolean {
-    return this.states.some(({ states }) => states.includes(RECIPIENT_STATES.submitted));
-  }
-
   /** What warming limits; absent where it does not, or where the batch takes the fallback. */
   get warmed(): WarmedMails | undefined {
-    return this.batch.fallback_sending_domain ? undefined : this.#warmed;
+    return this.#lease.row.fallback_sending_domain ? undefined : this.#warmed;
   }
 
   /** Gives back what the sending domain did not send of what it reserved, the fallback taken or not. */
@@ -187,8 +168,9 @@ export class BatchWork {
   /** A sign of life; one that fails is followed by the next one. */
   async #renew(): Promise<void> {
     const { clock, limits } = this.deps;
-    const isYoung = leaseLeftMs(this.batch, clock()) > limits.sender_claim_ms - limits.renew_ms;
-    if (this.batch.claim_id === undefined || isYoung) return;
+    const { row } = this.#lease;
+    const isYoung = leaseLeftMs(row, clock()) > limits.sender_claim_ms - limits.renew_ms;
+    if (row.claim_id === undefined || isYoung) return;
     if (!(await this.#lease.tryChange({ set: {} })) && !this.#lease.lost) this.#is_outdated = true;
   }
 
@@ -207,15 +189,15 @@ export class BatchWork {
     // An answer that took long may be as old.
     for (let reads = 0; reads < 3 && isOld(); reads++) {
       const at = clock().getTime();
-      const email = await this.storage('read the email', () => emails.read(this.email.email_id));
+      const { email_id } = this.#sending.email;
+      const email = await this.storage('read the email', () => emails.read(email_id));
       if (email === undefined) return false;
       this.#checked_at = at;
-      this.email = email;
+      this.note({ email });
     }
-    const { email } = this;
-    if (email.cancelled_at === undefined && ((stopsAll(email) && !this.asks) || !(await this.#isAllowed())))
-      return false;
-    return isWanted(email, this.slot, this.batch.batch_id);
+    const { email, asks, slot, batch } = this.known;
+    if (email.cancelled_at === undefined && ((stopsAll(email) && !asks) || !(await this.#isAllowed()))) return false;
+    return isWanted(email, slot, batch.batch_id);
   }
 
   /** Whether the tenant may still be sent as; the next claim makes the email hold where it may not. */
