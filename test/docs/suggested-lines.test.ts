@@ -21,7 +21,7 @@ const RUN_BY: readonly (readonly [line: RegExp, by: string])[] = [
   [/^npm run batch:notification-retry|^npx notification-retry job/, 'test/flow/api.test.ts'],
   [/^(?:curl|node -p|cat) |^npx tsx examples.(?:traces|batch-951)/, 'test/flow/api.test.ts'],
   [/^npm run batch:batch-sending-service-job|^npx notification-retry sending-job/, 'test/batch/sending-job'],
-  [/^npx tsx examples.background-job/, 'test/flow/api.test.ts'],
+  [/^npx tsx examples.background-job/, 'test/flow/background-job.test.ts'],
   [/^npx tsx examples.offline-page/, 'test/support/browser/example-page.ts'],
   [/^npx notification-spool|^(?:list|show|resend|clean)$/, 'test/client/spool'],
   [/^npx cdk (?:synth|publish-assets|diff) |^terraform apply/, 'test/emulator/recipes.test.ts'],

