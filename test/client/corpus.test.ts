@@ -1,11 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { sendNext } from '../../src/client/browser/queue/send-next.ts';
 import { lookUp } from '../../src/client/browser/state/language.ts';
+import { pollDelay } from '../../src/client/browser/state/poll-delay.ts';
 import { TEXTS, textsFor } from '../../src/client/browser/state/texts.ts';
 import { apiBase, apiUrlFault } from '../../src/client/handover/api-url.ts';
+import { answerOf, type HandoverOutcome, outcomeOfAnswer } from '../../src/client/handover/retry-rules.ts';
 import { settingsOf } from '../../src/client/settings.ts';
 import { LANGUAGES } from '../corpus/client/languages.ts';
+import { RETRY_AFTER } from '../corpus/client/retry-after.ts';
 import { URLS } from '../corpus/client/urls.ts';
+import { memoryEntries } from '../support/client/memory-entries.ts';
 
 describe('a language (RFC 4647 §3.4)', () => {
   it.each(LANGUAGES)('$ranges of $tags: $why', ({ ranges, tags, tag }) => {
@@ -54,6 +59,60 @@ describe('a language (RFC 4647 §3.4)', () => {
     );
   });
 });
+
+describe('Retry-After', () => {
+  const NOW = new Date('2026-11-21T09:00:00.000Z');
+  const read = async (header: string, date?: string) => {
+    const headers = { ...(date !== undefined && { date }), 'retry-after': header };
+    return (await answerOf(new Response('{}', { status: 429, headers }), NOW)).retryAfterMs;
+  };
+
+  it.each(RETRY_AFTER)('$header: $why', async ({ header, date, ms }) => {
+    expect(await read(header, date)).toBe(ms);
+  });
+
+  it('of whoever answered holds no other entry for over five minutes, and none for over its time', async () => {
+    const digits = fc.nat({ max: 400 }).map((length) => '9'.repeat(length));
+    const seconds = fc.oneof(fc.nat().map(String), digits, fc.constantFrom('', ' ', 'e9', '.', '-', ' GMT'));
+    const statuses = fc.constantFrom(408, 429, 500, 503);
+    let long = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...RETRY_AFTER), seconds, statuses, async ({ header, date }, more, status) => {
+        const retryAfterMs = await read(`${header}${more}`.trim(), date);
+        if ((retryAfterMs ?? 0) > 300_000) long++;
+        let [now, asked] = [NOW.getTime(), 0];
+        const store = memoryEntries();
+        const send = async () => (asked++ === 0 ? outcomeOfAnswer(status, {}, retryAfterMs) : ACCEPTED);
+        const ports = { store, send, isOnline: () => true, emit: () => {}, now: () => now, random: () => 0.5 };
+        const entry = { state: 'waiting', created_at: now, attempts: 0 } as const;
+        const [first, other] = [
+          await store.add({ ...entry, idempotency_key: 'first' }),
+          await store.add({ ...entry, idempotency_key: 'other' }),
+        ];
+        const acceptedAt = new Map<number, number>();
+        for (let step = 0; step < 10; step++) {
+          const wait = await sendNext(ports);
+          for (const { id, state } of await store.list())
+            if (state === 'accepted' && !acceptedAt.has(id)) acceptedAt.set(id, now - NOW.getTime());
+          now += wait ?? 0;
+        }
+        expect(acceptedAt.get(other.id)).toBeLessThanOrEqual(300_000);
+        expect(acceptedAt.get(first.id)).toBeLessThan(72 * 3_600_000);
+        const processing = { status: 'processing', canRetry: false } as const;
+        const delay = pollDelay(processing, 0, {
+          now,
+          random: 0.5,
+          ...(retryAfterMs !== undefined && { retryAfterMs }),
+        });
+        expect(delay).toBeLessThanOrEqual(300_000);
+      }),
+      { numRuns: 300 },
+    );
+    expect(long).toBeGreaterThan(30);
+  });
+});
+
+const ACCEPTED: HandoverOutcome = { state: 'accepted', log_id: 'NL', repeat: false };
 
 describe('the URL of the API', () => {
   const isTaken = (url: string) => {

@@ -42,7 +42,8 @@ function hostsOf(element: Element): Element[] {
 /** Tells elements when a `lang` around them has changed: one observer for all of a page. */
 export function createLanguageWatch() {
   const watching = new Map<Element, () => void>();
-  const observed = new Set<Node>();
+  // Weak: shadow roots come and go while others stay.
+  let observed = new WeakSet<Node>();
   let observer: MutationObserver | undefined;
   return {
     add(element: Element, onChange: () => void): void {
@@ -60,7 +61,7 @@ export function createLanguageWatch() {
       watching.delete(element);
       if (watching.size > 0) return;
       observer?.disconnect();
-      observed.clear();
+      observed = new WeakSet();
     },
   };
 }
