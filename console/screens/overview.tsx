@@ -9,7 +9,7 @@ import { plural } from '../parts/words.ts';
 import { Causes } from './overview/causes.tsx';
 import { Charts } from './overview/charts.tsx';
 import { Integrations } from './overview/integrations.tsx';
-import { Providers } from './overview/providers.tsx';
+import { Budgets, Down } from './overview/providers.tsx';
 import { Channels, Sweeps } from './overview/tables.tsx';
 
 /** Is everything delivered? What is not, why, and what can be done about it. */
@@ -21,6 +21,7 @@ export function OverviewScreen() {
         {(data) => (
           <>
             <Figures overview={data} />
+            <Down breakers={data.breakers} />
             <Causes causes={data.causes} complete={data.causes_complete} />
             <Integrations />
             <Charts series={data.series} problem={data.series_problem} />
@@ -28,7 +29,7 @@ export function OverviewScreen() {
               <Channels channels={data.channels} />
               <Sweeps sweeps={data.sweeps} />
             </div>
-            <Providers breakers={data.breakers} budgets={data.budgets} />
+            <Budgets budgets={data.budgets} />
             <OpsCommands of={{ 'The same figures': 'status', 'Dead letters and their causes': 'dlq list' }} />
           </>
         )}

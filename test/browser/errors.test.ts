@@ -159,3 +159,18 @@ it('says what to do when its script does not start', async () => {
   await page.context().close();
   await served.close();
 });
+
+it('tells first which provider is down, and leads to what it holds', async () => {
+  const served = await startFakeConsole({});
+  const { page } = await openTab(browser, served.url);
+  await page.goto('/');
+  await page.getByRole('link', { name: 'What it holds' }).waitFor();
+  expect(await page.getByRole('heading', { level: 2 }).first().textContent()).toBe('Providers that are down');
+  const held = new URL(
+    (await page.getByRole('link', { name: 'What it holds' }).getAttribute('href')) ?? '',
+    served.url,
+  );
+  expect(Object.fromEntries(held.searchParams)).toEqual({ channel: 'teams', integration: 'IC7', status: 'RETRY' });
+  await page.context().close();
+  await served.close();
+});

@@ -1,86 +1,88 @@
 import type { Overview } from '../../../src/application/contract/overview.ts';
+import { hrefOf } from '../../navigation/router.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Panel } from '../../parts/screen.tsx';
 import { Ops } from '../../parts/shell-command.tsx';
 import { count, Time } from '../../parts/time.tsx';
 import { channelName, plural } from '../../parts/words.ts';
 
-/** Providers that are down, and budgets that say something: a channel without any figure is left out. */
-export function Providers({ breakers, budgets }: Pick<Overview, 'breakers' | 'budgets'>) {
+/** What is wrong now, before anything else: since when, what is held, and when it is asked again. */
+export function Down({ breakers }: Pick<Overview, 'breakers'>) {
+  if (breakers.length === 0) return null;
+  return (
+    <Panel title="Providers that are down">
+      <ul class="facts inset">
+        {breakers.map((breaker) => (
+          <li key={`${breaker.channel} ${breaker.integration}`}>
+            <div class="line">
+              <strong>{channelName(breaker.channel)}</strong> <code>{breaker.integration}</code>
+              <Badge tone={breaker.state === 'open' ? 'bad' : 'wait'}>
+                {breaker.state === 'open' ? 'Down' : 'Recovering'}
+              </Badge>
+              <a href={hrefOf('/notifications', heldBy(breaker))}>What it holds</a>
+            </div>
+            <p class="soft">
+              Since <Time at={breaker.since} />: <code>{breaker.last_error}</code>, {plural(breaker.held, 'attempt')}{' '}
+              held
+              {breaker.next_probe_at !== null && (
+                <>
+                  , next probe <Time at={breaker.next_probe_at} />
+                </>
+              )}
+              .
+            </p>
+          </li>
+        ))}
+      </ul>
+      <div class="inset">
+        <p>
+          <strong>What to do:</strong> Nothing, if the provider comes back: a probe finds out, and what is held is sent.
+          If it stays down, ask the provider.
+        </p>
+        <Ops command="status" />
+      </div>
+    </Panel>
+  );
+}
+
+/** Targets without an integration are `<tenant>@<host>`, and SES is e-mail's: there the channel alone tells. */
+function heldBy({ channel, integration }: Overview['breakers'][number]) {
+  const isIntegration = channel !== 'email' && !integration.includes('@');
+  return { channel, status: 'RETRY', ...(isIntegration && { integration }) };
+}
+
+/** Budgets that say something: a channel without any figure is left out. */
+export function Budgets({ budgets }: Pick<Overview, 'budgets'>) {
   const telling = budgets.filter(
     ({ max_24h, allowed_per_second, paused, busy_receivers }) =>
       max_24h !== null || allowed_per_second !== null || paused.length > 0 || busy_receivers > 0,
   );
-  if (breakers.length === 0 && telling.length === 0)
-    return <p class="soft">Every provider answers, and none limits anything now.</p>;
+  if (telling.length === 0) return <p class="soft">No provider limits anything now.</p>;
   return (
-    <div class="columns">
-      <Panel title="Providers that are down">
-        {breakers.length === 0 ? (
-          <p class="inset soft">None: every provider answers.</p>
-        ) : (
-          <ul class="facts inset">
-            {breakers.map((breaker) => (
-              <li key={`${breaker.channel} ${breaker.integration}`}>
-                <div class="line">
-                  <strong>{channelName(breaker.channel)}</strong> <code>{breaker.integration}</code>
-                  <Badge tone={breaker.state === 'open' ? 'bad' : 'wait'}>
-                    {breaker.state === 'open' ? 'Down' : 'Recovering'}
-                  </Badge>
-                </div>
-                <p class="soft">
-                  Since <Time at={breaker.since} />: <code>{breaker.last_error}</code>,{' '}
-                  {plural(breaker.held, 'attempt')} held
-                  {breaker.next_probe_at !== null && (
-                    <>
-                      , next probe <Time at={breaker.next_probe_at} />
-                    </>
-                  )}
-                  .
-                </p>
-              </li>
-            ))}
-          </ul>
-        )}
-        {breakers.length > 0 && (
-          <div class="inset">
-            <p>
-              <strong>What to do:</strong> Nothing, if the provider comes back: a probe finds out, and what is held is
-              sent. If it stays down, ask the provider.
+    <Panel title="Budgets">
+      <ul class="facts inset">
+        {telling.map((budget) => (
+          <li key={budget.channel}>
+            <div class="line">
+              <strong>{channelName(budget.channel)}</strong>
+              {budget.sending === false && <Badge tone="bad">Sending is disabled</Badge>}
+              {budget.production === false && <Badge tone="wait">SES sandbox</Badge>}
+            </div>
+            <Quota sent={budget.sent_24h} max={budget.max_24h} />
+            <p class="soft">
+              {budget.per_second !== null && `${count(budget.per_second)} per second planned`}
+              {budget.allowed_per_second !== null && `, ${count(budget.allowed_per_second)} allowed`}
+              {budget.busy_receivers > 0 && `${plural(budget.busy_receivers, 'receiver')} at the limit`}
             </p>
-            <Ops command="status" />
-          </div>
-        )}
-      </Panel>
-      <Panel title="Budgets">
-        {telling.length === 0 ? (
-          <p class="inset soft">No provider limits anything now.</p>
-        ) : (
-          <ul class="facts inset">
-            {telling.map((budget) => (
-              <li key={budget.channel}>
-                <div class="line">
-                  <strong>{channelName(budget.channel)}</strong>
-                  {budget.sending === false && <Badge tone="bad">Sending is disabled</Badge>}
-                  {budget.production === false && <Badge tone="wait">SES sandbox</Badge>}
-                </div>
-                <Quota sent={budget.sent_24h} max={budget.max_24h} />
-                <p class="soft">
-                  {budget.per_second !== null && `${count(budget.per_second)} per second planned`}
-                  {budget.allowed_per_second !== null && `, ${count(budget.allowed_per_second)} allowed`}
-                  {budget.busy_receivers > 0 && `${plural(budget.busy_receivers, 'receiver')} at the limit`}
-                </p>
-                {budget.paused.map(({ use, why, until }) => (
-                  <p key={use} class="soft">
-                    <Badge tone="wait">Paused</Badge> {use}: {why}, until <Time at={until} />
-                  </p>
-                ))}
-              </li>
+            {budget.paused.map(({ use, why, until }) => (
+              <p key={use} class="soft">
+                <Badge tone="wait">Paused</Badge> {use}: {why}, until <Time at={until} />
+              </p>
             ))}
-          </ul>
-        )}
-      </Panel>
-    </div>
+          </li>
+        ))}
+      </ul>
+    </Panel>
   );
 }
 
