@@ -57,11 +57,8 @@ function trackedIn({ track = { opens: true, clicks: true } }: Newsletter): strin
   return without.length > 0 ? `, without ${without.join(' and ')} ` : ' ';
 }
 
-export function NewslettersScreen() {
-  const { query, set } = usePlace();
-  const { role } = useContext(SessionContext);
-  const [asked, setAsked] = useState<'email' | 'member' | 'new' | Newsletter>();
-  const operator = role === 'operator';
+/** What a tenant has, and who else has something. */
+function useNewsletters(chosen: string | null) {
   const publications = useList({
     route: 'GET /api/newsletters',
     query: {},
@@ -74,7 +71,7 @@ export function NewslettersScreen() {
     if (more) loadMore();
   }, [more, loadMore]);
   const tenants = [...new Set(publications.rows.map(({ tenant_id }) => tenant_id))];
-  const tenant = query.get('tenant') ?? tenants[0];
+  const tenant = chosen ?? tenants[0];
   const emails = useList({
     route: 'GET /api/emails',
     query: { tenant: tenant ?? '' },
@@ -84,12 +81,20 @@ export function NewslettersScreen() {
   });
   // Read for itself, as further pages of all newsletters are read once: one that was changed would stay as it was.
   const ofTenant = useRead('GET /api/newsletters', {}, { tenant: tenant ?? '' }, { when: tenant !== undefined });
-  const own = ofTenant.data?.newsletters ?? [];
   const refresh = () => {
     publications.refresh();
     ofTenant.refresh();
   };
   const problem = ofTenant.problem ?? (publications.rows.length > 0 ? publications.problem : undefined);
+  return { publications, tenants, tenant, emails, own: ofTenant.data?.newsletters ?? [], refresh, problem };
+}
+
+export function NewslettersScreen() {
+  const { query, set } = usePlace();
+  const { role } = useContext(SessionContext);
+  const [asked, setAsked] = useState<Asked>();
+  const operator = role === 'operator';
+  const { publications, tenants, tenant, emails, own, refresh, problem } = useNewsletters(query.get('tenant'));
   return (
     <ScreenFrame
       title="Newsletters"
@@ -117,23 +122,13 @@ export function NewslettersScreen() {
         )
       }
     >
-      {asked === 'email' && tenant !== undefined && (
-        <Draft
-          tenant={tenant}
-          newsletters={own.map(({ newsletter_id }) => newsletter_id)}
-          onClose={() => setAsked(undefined)}
-        />
-      )}
-      {asked === 'member' && <FindMember tenant={tenant} onClose={() => setAsked(undefined)} />}
-      {asked !== undefined && asked !== 'email' && asked !== 'member' && (
-        <NewsletterForm
-          {...(asked !== 'new' && { was: asked })}
-          onClose={() => {
-            setAsked(undefined);
-            refresh();
-          }}
-        />
-      )}
+      <AskedDialog
+        asked={asked}
+        tenant={tenant}
+        newsletters={own.map(({ newsletter_id }) => newsletter_id)}
+        onClose={() => setAsked(undefined)}
+        onChanged={refresh}
+      />
       {problem !== undefined && <Problem problem={problem} onRetry={refresh} />}
       {tenants.length > 1 && (
         <div class="line">
@@ -179,5 +174,34 @@ export function NewslettersScreen() {
         }}
       />
     </ScreenFrame>
+  );
+}
+
+/** What the operator has asked to do; a newsletter: to change it. */
+type Asked = 'email' | 'member' | 'new' | Newsletter | undefined;
+
+interface AskedProps {
+  readonly asked: Asked;
+  readonly tenant: string | undefined;
+  /** Ids of the tenant's. */
+  readonly newsletters: readonly string[];
+  readonly onClose: () => void;
+  /** A newsletter may have been made, or changed. */
+  readonly onChanged: () => void;
+}
+
+function AskedDialog({ asked, tenant, newsletters, onClose, onChanged }: AskedProps) {
+  if (asked === undefined) return null;
+  if (asked === 'member') return <FindMember tenant={tenant} onClose={onClose} />;
+  if (asked === 'email')
+    return tenant === undefined ? null : <Draft tenant={tenant} newsletters={newsletters} onClose={onClose} />;
+  return (
+    <NewsletterForm
+      {...(asked !== 'new' && { was: asked })}
+      onClose={() => {
+        onClose();
+        onChanged();
+      }}
+    />
   );
 }
