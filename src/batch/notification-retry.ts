@@ -18,7 +18,7 @@ import { type RetryJobResult, runRetryJob } from './retry-job/run-retry-job.ts';
 async function main(args: readonly string[], interruption: Interruption): Promise<number> {
   const options = parseRetryJobOptions(args);
   if (options === 'help') {
-    process.stdout.write(USAGE);
+    terminal.print(USAGE);
     return 0;
   }
   const progress = showProgress({ terminal, json: options.json });
