@@ -1,7 +1,7 @@
-import { beginOf, placeAt } from '../../core/newsletter/audience/candidates.ts';
+import { placeAt } from '../../core/newsletter/audience/candidates.ts';
 import { UnreadableChunkError } from '../../core/newsletter/model/chunk.ts';
 import type { Email } from '../../core/newsletter/model/email.ts';
-import { hasUnsubscribed, type StoredMember } from '../../core/newsletter/model/member.ts';
+import { beginOf, hasUnsubscribed, type StoredMember } from '../../core/newsletter/model/member.ts';
 import { findRecipient } from '../../core/newsletter/views/list-recipients.ts';
 import {
   memberBody,

@@ -1,6 +1,4 @@
 import { groupsOf } from '../../model/groups.ts';
-import { epochMs } from '../../model/time.ts';
-import type { Email } from '../model/email.ts';
 import { type Addressee, hasUnsubscribed, ifReadable, type SegmentSubject } from '../model/member.ts';
 import type { AddressEntry, AudienceQuery, MemberPlace, MemberStore, Sealing } from '../model/ports.ts';
 import type { ExclusionReason } from '../model/recipient-state.ts';
@@ -68,14 +66,6 @@ const isPassed = (place: string, page: Page): boolean => place <= (page.at(-1)?.
 /** Where a member was when the preparation began: there its place is among the recipients. */
 export function placeAt(began: number, { email_hash, moves = [] }: Pick<MemberPlace, 'email_hash' | 'moves'>): string {
   return moves.find(({ at }) => at >= began)?.from ?? email_hash;
-}
-
-/** A move is written with the time of another machine. */
-const CLOCK_SKEW_MS = 60_000;
-
-/** When a preparation began, in milliseconds; the same however often it is interrupted. */
-export function beginOf({ submitting_at, created_at }: Pick<Email, 'submitting_at' | 'created_at'>): number {
-  return epochMs(submitting_at ?? created_at) - CLOCK_SKEW_MS;
 }
 
 function originOf({ email_hash, moves }: AddressEntry<Addressee>, member_id: string, { began }: Audience): string {

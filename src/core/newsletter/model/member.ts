@@ -1,4 +1,6 @@
 import { ExplainedError } from '../../model/problem.ts';
+import { epochMs } from '../../model/time.ts';
+import type { Email } from './email.ts';
 
 export const MEMBER_STATUSES = ['free', 'paid', 'comped'] as const;
 export type MemberStatus = (typeof MEMBER_STATUSES)[number];
@@ -79,6 +81,14 @@ export interface AddressFacts {
   readonly unsubscribed: Readonly<Record<string, string>>;
   /** By newsletter_id: the last member of the address who got it is gone (left-addresses.ts). Only `facts` tells it. */
   readonly gone?: Readonly<Record<string, Gone>>;
+}
+
+/** A move is written with the time of another machine. */
+const CLOCK_SKEW_MS = 60_000;
+
+/** When a preparation began, in milliseconds; the same however often it is interrupted. */
+export function beginOf({ submitting_at, created_at }: Pick<Email, 'submitting_at' | 'created_at'>): number {
+  return epochMs(submitting_at ?? created_at) - CLOCK_SKEW_MS;
 }
 
 /** The longest from the mark of a member who leaves to its leaving: no request to the API lives as long. */

@@ -1,8 +1,7 @@
 import { placesOf } from '../accounting/chunk-changes.ts';
-import { beginOf } from '../audience/candidates.ts';
 import { CHUNK_SIZE, type Chunk, UnreadableChunkError } from '../model/chunk.ts';
 import { StopRetrying } from '../model/job-limits.ts';
-import { whyExcluded } from '../model/member.ts';
+import { beginOf, whyExcluded } from '../model/member.ts';
 import type { MemberStore, SealedChunk, Sealing } from '../model/ports.ts';
 import { type ExclusionReason, RECIPIENT_STATES } from '../model/recipient-state.ts';
 import { nextOpen, type Sending, type Stop } from './batch-step.ts';
