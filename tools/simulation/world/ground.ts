@@ -1,13 +1,13 @@
 import type { DeliveryEvent } from '../../../src/core/delivery-events/delivery-event.ts';
 import type { Channel, Lane } from '../../../src/core/model/channels.ts';
 import { type QueuedMessage, type QueueMessage, runOf } from '../../../src/core/model/queue-message.ts';
-import { PRIORITY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import * as actors from '../audit/actor-promises.ts';
 import * as outcomes from '../audit/consumer-promises.ts';
 import * as ends from '../audit/end-promises.ts';
 import type { Stored } from '../audit/memory.ts';
 import * as promises from '../audit/promises.ts';
 import type { Call, Numbers, Outcome } from './actor.ts';
+import { isLeftInTheClear, lettersOf, messagesIn } from './counts.ts';
 import { grantOf } from './endings.ts';
 import { asked, tellAt } from './provider.ts';
 import {
@@ -171,7 +171,11 @@ export class Ground {
       case 'stream.end':
         return this.set({ stream: without(this.state.stream, args[0] as Image[]) });
       case 'lanes.backlog':
-        return this.#messages(args[0] as Channel, args[1] as Lane);
+        return messagesIn(this.state, args[0] as Channel, args[1] as Lane);
+      case 'audit.letters':
+        return lettersOf(this.state);
+      case 'audit.isLeftInTheClear':
+        return isLeftInTheClear(this.#rowOf(args[0]), this.state);
       case 'operator.erased':
         return this.set({ memory: promises.erased(this.state.memory, this.#rowOf(args[0])) });
       case 'producer.accepted':
@@ -182,14 +186,6 @@ export class Ground {
       default:
         return this.#stores.call(port, args);
     }
-  }
-
-  /** What a lane holds that can be received. */
-  #messages(channel: Channel, lane: Lane): number {
-    const { now, queue } = this.state;
-    const isIn = ({ message, visible_at }: Message) =>
-      visible_at <= now && message.channel === channel && PRIORITY_POLICY[message.priority].lane === lane;
-    return queue.filter(isIn).length;
   }
 
   readonly rows = (): Stored[] => [...this.tables.log.values()];

@@ -153,6 +153,9 @@ interface HungCall {
   readonly until: number;
 }
 
+/** Messages of each channel in its DLQ and in its lanes. */
+export type LetterCounts = Readonly<Record<string, { readonly letters: number; readonly on_the_way: number }>>;
+
 /** A row as the table's stream shows it to the indexer. */
 export interface Image {
   readonly row: Stored;

@@ -99,6 +99,7 @@ function auditOf({ log, content, retryLog }: MemoryTables) {
   return {
     rows: async () => page(rows()),
     read: async (log_ids: readonly string[]) => page(rows().filter(({ log_id }) => log_ids.includes(String(log_id)))),
+    dead: async () => page(rows().filter(({ work_queue }) => String(work_queue).startsWith('dead#'))),
     contents: async () => page([...content].map(([log_id, { tenant_id }]) => ({ log_id, tenant_id }))),
     records: async (log_id: string) =>
       page([...retryLog.values()].filter(({ original_log_id }) => original_log_id === log_id)),
