@@ -36,7 +36,7 @@ export async function writeDurably(
   const random = randomBytes(4).toString('hex');
   const draft = join(directory, `.draft-${self.pid}-${self.started}-${scopeHash(self)}-${random}-${name}`);
   try {
-    const handle = await fs.open(draft, 'wx', 0o600);
+    const handle = await whenFree(() => fs.open(draft, 'wx', 0o600));
     try {
       await handle.writeFile(content);
       await handle.sync();
@@ -73,7 +73,7 @@ export async function moveDurably(fs: FileSystem, from: string, to: string): Pro
 /** Milliseconds between tries, 1.3 s in all. */
 const PAUSES_MS = [10, 20, 40, 80, 160, 320, 640];
 
-/** On Windows a virus scanner holds a new file for moments, in which it can be neither renamed nor removed. */
+/** On Windows a virus scanner holds a new file, or one that was just removed, for moments, in which nobody else may. */
 export async function whenFree<T>(act: () => Promise<T>): Promise<T> {
   for (const pause of PAUSES_MS) {
     try {

@@ -70,7 +70,7 @@ export async function lockSpool(
  */
 async function create(fs: FileSystem, path: string, text: string): Promise<string | typeof NO_ROOM | undefined> {
   try {
-    const handle = await fs.open(path, 'wx', 0o600);
+    const handle = await whenFree(() => fs.open(path, 'wx', 0o600));
     try {
       await handle.writeFile(text);
       return text;
@@ -127,7 +127,7 @@ async function takeOver(fs: FileSystem, path: string, { file, lock }: Claim, min
 
 async function look(fs: FileSystem, path: string): Promise<Seen | undefined> {
   try {
-    const text = await fs.readFile(path, 'utf8');
+    const text = await whenFree(() => fs.readFile(path, 'utf8'));
     return { text, beat: (await fs.stat(path)).mtimeMs };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;

@@ -25,6 +25,7 @@ import {
   whyFailed,
   writeDurably,
 } from '../../../src/client/spool/durable-files.ts';
+import { lockSpool } from '../../../src/client/spool/spool-lock.ts';
 import { errno, faultyFs } from '../../support/client/faulty-fs.ts';
 
 let root: string;
@@ -62,15 +63,19 @@ function recording(errors: Readonly<Record<string, Error>> = {}, border = false)
   }, border);
   return { files, calls };
 }
-/** Refuses renames and removals so often, each. */
+/** Refuses each new file, rename and removal so often. */
 function holding(files: FileSystem, code: string, times: number): FileSystem {
-  const refused = { rename: 0, unlink: 0 };
+  const refused = { open: 0, rename: 0, unlink: 0 };
   const refuse = (call: keyof typeof refused) => {
     if (refused[call]++ < times) throw errno(code);
     refused[call] = 0;
   };
   return {
     ...files,
+    async open(file, flags, ...rest) {
+      if (flags === 'wx') refuse('open');
+      return files.open(file, flags, ...rest);
+    },
     async rename(...paths) {
       refuse('rename');
       return files.rename(...paths);
@@ -152,6 +157,9 @@ describe('a file that is moved durably', () => {
     await moveDurably(held, from(), to());
     await writeDurably(held, root, 'written', 'text');
     await removeDurably(held, root, 'written');
+    const release = await lockSpool(root, { fs: holding(fs, code, 2) });
+    await release();
+    expect(existsSync(path('.lock'))).toBe(false);
     expect(calls).toEqual(['rename', ...SYNC, ...SYNC, ...WRITE, 'unlink', ...SYNC]);
     expect([existsSync(from()), readFileSync(to(), 'utf8')]).toEqual([false, 'text']);
   });
