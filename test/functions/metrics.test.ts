@@ -19,6 +19,7 @@ import type { SweepRecord } from '../../src/core/sweep/sweep-run.ts';
 import { MemoryTables } from '../../tools/simulation/twins/memory-tables.ts';
 import { type Emitted, emittedBy, valuesOf } from '../support/emf.ts';
 import { baseShards } from '../support/index-shards.ts';
+import { UNPACED } from '../support/pacing.ts';
 import { PROJECT_ROOT } from '../support/project-root.ts';
 import { at, CONTENT, dueRow, iso, messageFor, T0, unasked } from '../support/rows.ts';
 
@@ -115,6 +116,7 @@ async function channelFunction(): Promise<Emitted[]> {
   return emittedBy('send-webhook', { channel: 'webhook' }, (observability) =>
     createChannelFunction(
       {
+        pacing: UNPACED,
         giveBack: async (_, returned) => returned.length,
         queues: { express: 'http://q/express', standard: 'http://q/standard' },
         deliver: {

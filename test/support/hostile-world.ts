@@ -2,25 +2,30 @@ import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics } from '@aws-lambda-powertools/metrics';
 import { type AttributeValue, type DynamoDBClient, PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
 import type { DynamoDBRecord, SQSRecord } from 'aws-lambda';
-import { createHandler as createChannelFunction } from '../../functions/shared/channel/channel-function.ts';
+import { bindChannel, type ChannelPorts, gatheredBudgets } from '../../functions/shared/channel/bind-channel.ts';
 import { FOREIGN_ROWS } from '../../lib/constructs/indexing/indexer-stream-filter.ts';
+import { SendsUnderWay } from '../../src/adapters/batching/gather.ts';
+import { createBreakerStore } from '../../src/adapters/dynamodb/breaker/breaker-store.ts';
 import { createContentStore } from '../../src/adapters/dynamodb/delivery/content-store.ts';
 import { createClaimStore, createRecordStore } from '../../src/adapters/dynamodb/delivery/delivery-stores.ts';
 import { createSuccessorStore } from '../../src/adapters/dynamodb/delivery/successor-store.ts';
 import { createIndexStore } from '../../src/adapters/dynamodb/indexing/index-store.ts';
+import { createPacingStore } from '../../src/adapters/dynamodb/pacing/pacing-store.ts';
 import { createDueIndex } from '../../src/adapters/dynamodb/sweep/due-index.ts';
 import { createOperatorRows } from '../../src/adapters/dynamodb/table/guarded-update.ts';
 import { type Item, toForeignRow } from '../../src/adapters/dynamodb/table/item.ts';
-import { PASS_THROUGH } from '../../src/core/delivery/ports.ts';
+import { sharedBudget } from '../../src/adapters/signing/hashed-ids.ts';
 import { malformedEntries } from '../../src/core/delivery/take-over.ts';
 import { BASE_SHARDS } from '../../src/core/model/index-shards.ts';
 import type { ForeignRow } from '../../src/core/model/notification.ts';
 import type { QueuedMessage } from '../../src/core/model/queue-message.ts';
 import { DEFAULT_RETRY_POLICY as policy } from '../../src/core/model/retry-policy.ts';
+import { ReceiverPacer } from '../../src/core/pacing/receiver-pacer.ts';
 import { sweep } from '../../src/core/sweep/sweep.ts';
 import { matchesAny } from '../../src/local/emulator/events/event-filter.ts';
 import { streamRecord } from '../../src/local/emulator/sources/stream-batches.ts';
 import type { JsonObject } from '../../src/local/support/json.ts';
+import { SETTINGS } from '../../tools/simulation/world/ports.ts';
 import type { TestDynamoDb } from './dynamodb.ts';
 import { T0, unasked } from './rows.ts';
 import { sealerOn } from './sealer.ts';
@@ -29,7 +34,6 @@ import { createTables, type TableNames } from './tables.ts';
 const quiet = { logger: new Logger({ logLevel: 'SILENT' }), metrics: new Metrics({ namespace: 'test' }) };
 const clock = () => T0;
 const PATTERNS: readonly JsonObject[] = FOREIGN_ROWS.map(({ pattern }) => JSON.parse(pattern));
-const URL = 'http://localhost/000000000000/lane';
 /** Receives after which SQS moves a message to the DLQ. */
 const RECEIVES = 5;
 
@@ -41,7 +45,7 @@ export class HostileWorld {
   readonly #client: DynamoDBClient;
   readonly #tables: TableNames;
   readonly #indexer: ReturnType<IndexerFactory>;
-  readonly #channel: ReturnType<typeof createChannelFunction>;
+  readonly #channel: ReturnType<typeof bindChannel>;
   #sequence = 0;
   #lane: QueuedMessage[] = [];
 
@@ -55,30 +59,32 @@ export class HostileWorld {
     const sealer = sealerOn(client, tables);
     const store = createIndexStore({ client, tables, sealer, hashKey: async () => 'key' });
     this.#indexer = createIndexer({ store, shards: async () => BASE_SHARDS, policy, clock }, quiet);
-    const deliver: Parameters<typeof createChannelFunction>[0]['deliver'] = {
+    const pacing = createPacingStore(client, tables.pipeline_state);
+    const receivers = new ReceiverPacer({ store: pacing, channel: 'webhook', clock, workers: 1 });
+    const ports: ChannelPorts = {
       rows: createClaimStore(client, tables.notification_log, clock),
       records: createRecordStore(client, tables.notification_retry_log),
       contents: createContentStore(client, tables.notification_content, sealer),
       successors: createSuccessorStore(client, tables),
+      sends: new SendsUnderWay(),
       sender: {
-        send: async ({ log_id }: { readonly log_id: string }) => {
+        send: async ({ log_id }) => {
           this.sent.set(log_id, (this.sent.get(log_id) ?? 0) + 1);
-          return { ok: true, response_code: '200' } as const;
+          return { ok: true, response_code: '200' };
         },
       },
       retries: { send: async () => {} },
-      gate: PASS_THROUGH,
-      policy,
+      giveBack: async () => 0,
+      breakers: createBreakerStore(client, tables.pipeline_state, clock),
+      budgets: gatheredBudgets({ receivers }),
+      receiver: async (row) => ({ ...(sharedBudget(row) ?? { key: 'none' }), per_second: 1_000_000 }),
+      mayUse: async () => true,
       clock,
       random: () => 0,
-      claim_ms: 65_000,
       pause: async () => {},
       inSendTime: (send) => send(new AbortController().signal),
     };
-    this.#channel = createChannelFunction(
-      { deliver, giveBack: async () => 0, queues: { express: URL, standard: URL } },
-      quiet,
-    );
+    this.#channel = bindChannel('webhook', SETTINGS, ports, quiet);
   }
 
   /** False when DynamoDB itself refuses the item. */
@@ -187,6 +193,6 @@ function record(messageId: string, body: string, receive: number): SQSRecord {
     body,
     receiptHandle: messageId,
     attributes: { SentTimestamp: String(T0.getTime()), ApproximateReceiveCount: String(receive) },
-    eventSourceARN: 'arn:aws:sqs:local:000000000000:lane',
+    eventSourceARN: 'arn:aws:sqs:local:000000000000:standard',
   } as unknown as SQSRecord;
 }

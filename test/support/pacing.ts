@@ -1,3 +1,4 @@
+import type { Pacing } from '../../functions/shared/channel/channel-function.ts';
 import { rowToSend } from '../../src/core/delivery/claim-plan.ts';
 import { type ClaimStore, PASS_THROUGH } from '../../src/core/delivery/ports.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
@@ -11,6 +12,9 @@ import { ReceiverPacer, type ReceiverPacerDeps } from '../../src/core/pacing/rec
 import type { VirtualTime } from '../../tools/simulation/engine/virtual-time.ts';
 import { MemoryTables } from '../../tools/simulation/twins/memory-tables.ts';
 import { MemoryPacing } from '../../tools/simulation/twins/pipeline-state.ts';
+
+/** Nothing is limited. */
+export const UNPACED: Pacing = { screen: async (now) => ({ now, later: [] }), takeWaited: () => 0 };
 
 /** A worker's budgets, in memory unless the test gives another store. */
 export function pacerAt(clock: Clock, deps: Partial<PacerDeps> = {}): Pacer {

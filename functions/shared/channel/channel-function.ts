@@ -13,8 +13,8 @@ import { countOutcomes, logDelivery } from './delivery-telemetry.ts';
 
 export interface ChannelFunctionDeps {
   readonly deliver: Omit<DeliverDeps, 'timeLeft'>;
-  /** Keeps back what the provider allows no more now; absent: nothing is limited. */
-  readonly pacing?: Pacing;
+  /** Keeps back what the provider allows no more now. */
+  readonly pacing: Pacing;
   /** Sets when messages become visible again. @returns how many of them will be received later than they should */
   readonly giveBack: (url: string, returned: readonly Returned[]) => Promise<number>;
   readonly queues: Record<Lane, string>;
@@ -32,14 +32,14 @@ export function createHandler(deps: ChannelFunctionDeps, observability: Observab
       messages[i] === undefined && attributes.ApproximateReceiveCount === '1';
     const dying = event.Records.filter(isDying).length;
     if (dying > 0) count(metrics, 'DeadLettered', dying);
-    const { now, later } = (await deps.pacing?.screen(readable)) ?? { now: readable, later: [] };
+    const { now, later } = await deps.pacing.screen(readable);
     const [reports, refused] = await Promise.all([
       deliverBatch(now, { ...deps.deliver, timeLeft }),
       postpone(later, deps.deliver, observability),
     ]);
     for (const report of reports) logDelivery(logger, report);
     countOutcomes(metrics, now, reports);
-    const waited = deps.pacing?.takeWaited() ?? 0;
+    const waited = deps.pacing.takeWaited();
     if (waited > 0) count(metrics, 'PacingWait', waited);
     const byId = new Map<string, Disposition | undefined>([
       ...now.map(({ message_id }, i) => [message_id, reports[i]?.disposition] as const),

@@ -17,6 +17,7 @@ import { PASS_THROUGH } from '../../../../src/core/delivery/ports.ts';
 import type { Sender, SendResult } from '../../../../src/core/delivery/sender.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../../src/core/model/retry-policy.ts';
 import { MemoryTables } from '../../../../tools/simulation/twins/memory-tables.ts';
+import { UNPACED } from '../../../support/pacing.ts';
 import { CONTENT, dueRow, messageFor, T0 } from '../../../support/rows.ts';
 
 const PATIENT = { getRemainingTimeInMillis: () => 60_000 };
@@ -47,7 +48,7 @@ describe('a channel function', () => {
     url = QueueUrl;
   });
 
-  function functionWith(result: SendResult, sent: string[] = [], pacing?: Pacing) {
+  function functionWith(result: SendResult, sent: string[] = [], pacing = UNPACED) {
     const sender: Sender = {
       async send({ log_id }) {
         sent.push(log_id);
@@ -59,7 +60,7 @@ describe('a channel function', () => {
       {
         giveBack: (queue, returned) => returnToQueue(sqs, queue, returned),
         queues,
-        ...(pacing && { pacing }),
+        pacing,
         deliver: {
           rows: tables.rows,
           records: tables.records,

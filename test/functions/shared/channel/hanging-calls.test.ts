@@ -17,6 +17,7 @@ import { DEFAULT_RETRY_POLICY } from '../../../../src/core/model/retry-policy.ts
 import { ACCOUNT } from '../../../../src/core/pacing/paced-gate.ts';
 import { DEFAULT_PACING_POLICY } from '../../../../src/core/pacing/pacing-policy.ts';
 import { MemoryTables } from '../../../../tools/simulation/twins/memory-tables.ts';
+import { UNPACED } from '../../../support/pacing.ts';
 import { CONTENT, dueRow, messageFor, T0 } from '../../../support/rows.ts';
 
 const OBSERVABILITY = { logger: new Logger({ logLevel: 'SILENT' }), metrics: new Metrics({ namespace: 'test' }) };
@@ -67,7 +68,10 @@ function channelFunction(channel: Channel, gate?: ProviderGate, claims: { hang_m
   const handler =
     gate === undefined
       ? bindChannel(channel, SETTINGS, { ...ports, ...silentState(channel) }, OBSERVABILITY)
-      : createHandler({ ...SETTINGS, ...ports, deliver: { ...SETTINGS, ...ports, gate } }, OBSERVABILITY);
+      : createHandler(
+          { ...SETTINGS, ...ports, pacing: UNPACED, deliver: { ...SETTINGS, ...ports, gate } },
+          OBSERVABILITY,
+        );
   const give = (count: number): SQSEvent => ({
     Records: Array.from({ length: count }, (_, i) => {
       const row = dueRow({ log_id: `log-${i}`, channel, recipient_hash: `hash-${i}` });

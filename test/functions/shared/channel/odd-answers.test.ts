@@ -14,6 +14,7 @@ import { MemoryTables } from '../../../../tools/simulation/twins/memory-tables.t
 import { ANSWERS, type AnswerCase } from '../../../corpus/answers/cases.ts';
 import { type RawReceiver, startRawReceiver } from '../../../support/http/raw-receiver.ts';
 import { credentialsOf } from '../../../support/memory-secrets.ts';
+import { UNPACED } from '../../../support/pacing.ts';
 import { dueRow, iso, messageFor, T0 } from '../../../support/rows.ts';
 
 const QUIET = { logger: new Logger({ logLevel: 'SILENT' }), metrics: new Metrics({ namespace: 'test' }) };
@@ -45,6 +46,7 @@ async function deliver(door: Door, answer: AnswerCase) {
   const tables = new MemoryTables(() => T0);
   const handler = createHandler(
     {
+      pacing: UNPACED,
       giveBack: async () => 0,
       queues: { express: LANE, standard: LANE },
       deliver: {
