@@ -86,6 +86,9 @@ describe.each([
     expect(JSON.parse(repeated.body)).toMatchObject({ log_id });
     const shown = await stack.api({ method: 'GET', path: `/v1/notifications/${log_id}`, headers: authorization() });
     expect(JSON.parse(shown.body)).toMatchObject({ status: 'done' });
+    // A row of another writer: the function reads what it noted, and no other column of its content.
+    const foreign = await stack.api({ method: 'GET', path: '/v1/notifications/row-webhook', headers: authorization() });
+    expect(JSON.parse(foreign.body)).toMatchObject({ status: 'done' });
     const stranger = { ...authorization(), authorization: 'Bearer nrk_0000000000000000_wrong' };
     expect(await stack.api({ ...post, headers: stranger })).toMatchObject({ status: 401 });
   });

@@ -1,5 +1,6 @@
-"""Python runs this before ministack: it adds dynamodb:LeadingKeys, the partition keys that a request names. AWS judges
-policies by it, and ministack does not set it: without it each condition on partition keys would hold."""
+"""Python runs this before ministack: it adds dynamodb:LeadingKeys, the partition keys that a request names, and
+dynamodb:Attributes, the columns that a read names. AWS judges policies by both, and ministack does not set them: without
+them each condition on partition keys would hold, and none on the columns of a read."""
 import json
 import re
 
@@ -32,9 +33,22 @@ def keys_of(one):
     return [next(iter(item[name].values())) for item in given for name in names if name in item]
 
 
+def columns_of(request):
+    """Nothing for a read of all columns."""
+    named = request.get("ExpressionAttributeNames", {})
+    columns = [name.strip() for name in request.get("ProjectionExpression", "").split(",") if name.strip()]
+    return [named.get(name, name) for name in columns] + list(request.get("Key", {})) if columns else []
+
+
 def with_keys(body):
-    keys = [key for one in singles(json.loads(body or b"{}")) for key in keys_of(one)]
-    return {**without_keys(body), **({"dynamodb:LeadingKeys": keys} if keys else {})}
+    request = json.loads(body or b"{}")
+    keys = [key for one in singles(request) for key in keys_of(one)]
+    columns = columns_of(request)
+    return {
+        **without_keys(body),
+        **({"dynamodb:LeadingKeys": keys} if keys else {}),
+        **({"dynamodb:Attributes": columns} if columns else {}),
+    }
 
 
 iam_actions.dynamodb_service_context = with_keys
