@@ -113,7 +113,7 @@ describe.each(['created', 'dead'] as const)('the list of what is %s', (source) =
         (!('tenant_id' in filter) || row.tenant_id === filter.tenant_id) &&
         (!('channel' in filter) || row.channel === filter.channel),
     );
-    for (const limit of [4, 30, 200]) expectNewestFirst(await listed(source, filter, limit), rows);
+    for (const limit of [4, 200]) expectNewestFirst(await listed(source, filter, limit), rows);
   });
 
   it('is so however the index is cut into pages', async () => {
@@ -124,7 +124,7 @@ describe.each(['created', 'dead'] as const)('the list of what is %s', (source) =
         const ours = stored.filter(({ tenant_id }) => tenant_id === 'T10');
         expectNewestFirst(await listed(source, { tenant_id: 'T10' }, limit), ours);
       }),
-      { numRuns: 3 },
+      { numRuns: 2 },
     );
   });
 });
@@ -191,14 +191,14 @@ describe('a tenant whose name looks like a key of another', () => {
   it('is neither passed over nor listed twice, and has a list of its own', async () => {
     const [day, name] = ['2026-10-31', 'T3'];
     const tenants = [name, `${name}#${day}`, `${name}#${day}T12`, `${name}#${day}T`, `${name}#!${day}T12`];
-    const rows = Array.from({ length: 60 }, (_, i) => {
-      const created_at = new Date(Date.parse(`${day}T01:00:00.000Z`) + i * 1_300_000).toISOString();
+    const rows = Array.from({ length: 30 }, (_, i) => {
+      const created_at = new Date(Date.parse(`${day}T01:00:00.000Z`) + i * 2_600_000).toISOString();
       const tenant_id = tenants[i % 2 === 0 ? 0 : 1 + (((i - 1) / 2) % 4)] ?? name;
       return { log_id: `k-${i}`, tenant_id, created_at, work_at: created_at, channel: 'slack' } as const;
     });
     await Promise.all(rows.map((row) => put(row)));
     const own = { fits: (row: object) => String(Reflect.get(row, 'log_id')).startsWith('k-') };
-    for (pageSize of [1, 2, undefined]) {
+    for (pageSize of [1, undefined]) {
       expectNewestFirst(await listed('created', {}, 7, own), rows);
       for (const tenant_id of tenants) {
         const some = rows.filter((row) => row.tenant_id === tenant_id);
