@@ -11,7 +11,7 @@ import { PROJECT_ROOT } from '../support/project-root.ts';
  */
 const CEILINGS: Readonly<Record<string, number>> = {
   'lines of the product': 81_500,
-  'lines of tools/ and examples/': 16_000,
+  'lines of tools/ and examples/': 16_200,
 };
 
 const filesWith = (files: readonly string[], pattern: RegExp) =>

@@ -13,8 +13,7 @@ import {
   wordsOf,
 } from './endings.ts';
 import { Ground } from './ground.ts';
-import { firstDeadline, nextTime } from './next-time.ts';
-import { calm } from './quiet.ts';
+import { calm, firstDeadline, nextTime } from './quiet.ts';
 import { type Actor, BULK, EDITS, INFO, isIdle, LIMITS, type Limit, NOTHING, type Saved, type Scope } from './state.ts';
 import { type Add, type Begin, whims } from './whims.ts';
 import { edit, forge, give, put, remove } from './writers.ts';
