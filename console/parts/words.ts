@@ -49,11 +49,11 @@ export const KIND_WORDS: Readonly<
 > = {
   redrive: { name: 'Redrive', does: 'Starts them again with a full budget of retries.', done: 'redriven' },
   retry: { name: 'Retry now', does: 'Attempts now what waits for its next retry.', done: 'queued' },
-  cancel: { name: 'Stop retrying', does: 'Ends what waits; it is not sent.', done: 'cancelled' },
+  cancel: { name: 'Cancel retries', does: 'Ends what waits; it is not sent.', done: 'cancelled' },
   give_up: {
-    name: 'Take off the list',
+    name: 'Dismiss',
     does: 'Keeps row and records, deletes the dead letters; they are not sent.',
-    done: 'taken off',
+    done: 'dismissed',
   },
 };
 
@@ -73,7 +73,7 @@ const EXCLUSIONS: Readonly<Record<string, string>> = {
   retrying: 'retried automatically',
   expired: 'older than the limit',
   deleted: 'deleted by their writer',
-  dropped: 'taken off the list',
+  dropped: 'dismissed',
   set_aside: 'malformed rows',
   recipient_suppressed: 'the recipient complained or is suppressed',
   beyond_limit: 'beyond the limit',

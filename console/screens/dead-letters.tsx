@@ -84,7 +84,7 @@ function Cause({ group, onAct }: CauseProps) {
   const answer = answerWords(response_code, error_message);
   const actions = [
     { kind: 'redrive', name: `Redrive ${count(group.count)}`, more: 'of' },
-    { kind: 'give_up', name: 'Take off the list', more: 'the dead letters of' },
+    { kind: 'give_up', name: 'Dismiss', more: 'the dead letters of' },
   ] as const;
   return (
     <Group

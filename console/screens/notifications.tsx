@@ -171,8 +171,15 @@ export function NotificationsScreen() {
         hrefOf={(row) => pageOf(text(row, 'log_id'))}
         empty={{
           icon: 'search',
-          title: 'Nothing matches',
-          text: 'No notification has all of these properties. Choose a longer period, or remove a filter.',
+          ...(query.size > 0
+            ? {
+                title: 'No results for these filters',
+                text: 'Choose a longer period, or remove a filter: Clear removes all.',
+              }
+            : {
+                title: 'No notifications yet',
+                text: 'None in the last 24 hours. Make a key under Keys, and send your first by POST /v1/notifications.',
+              }),
         }}
       />
       {list.rows.length > 0 && (

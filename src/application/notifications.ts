@@ -240,7 +240,9 @@ function commandsFor(row: NotificationRow, { local, clock }: OperatorDeps): Shel
     { label: 'Show', command: shellCommand('show', local, [], [log_id]) },
     ...(isDead ? [{ label: 'Redrive', command: shellCommand('retry', local, ['--redrive'], [log_id]) }] : []),
     { label: isDead ? 'Try once' : 'Retry', command: shellCommand('retry', local, [], [log_id]) },
-    { label: 'Stop retrying', command: shellCommand(isDead ? 'dlq drop' : 'cancel', local, [], [log_id]) },
+    isDead
+      ? { label: 'Dismiss', command: shellCommand('dlq drop', local, [], [log_id]) }
+      : { label: 'Cancel retries', command: shellCommand('cancel', local, [], [log_id]) },
     ...(isDead
       ? [{ label: 'Redrive the channel', command: shellCommand('dlq redrive', local, ['--channel', channel]) }]
       : []),

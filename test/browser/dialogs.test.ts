@@ -81,9 +81,9 @@ const DIALOGS = [
   'Retry it now?',
   'Revoke the key?',
   'Send the rest?',
-  'Stop retrying it?',
-  'Take it off the list of dead letters?',
-  'Take off the list: what matches',
+  'Cancel its retries?',
+  'Dismiss it?',
+  'Dismiss: what matches',
 ];
 /** What the last button of a dialog may lead to: another step of it. */
 const STEPS = ['Redrive: preview', 'The key is made'];

@@ -84,12 +84,12 @@ const SEEN: readonly { readonly what: string; readonly at: string; readonly see:
     },
   },
   {
-    what: 'how a dead notification is redriven or left: Redrive, Stop retrying, Keep',
+    what: 'how a dead notification is redriven or left: Redrive, Dismiss, Keep',
     at: '/notifications/NL1',
     async see(page) {
-      const actions = page.getByRole('main').getByRole('button', { name: /^(Redrive|Stop retrying)$/ });
+      const actions = page.getByRole('main').getByRole('button', { name: /^(Redrive|Dismiss)$/ });
       await actions.first().waitFor();
-      expect(await actions.allInnerTexts()).toEqual(['Redrive', 'Stop retrying']);
+      expect(await actions.allInnerTexts()).toEqual(['Redrive', 'Dismiss']);
       await actions.first().click();
       const dialog = page.getByRole('dialog', { name: 'Redrive it?' });
       await dialog.getByRole('button', { name: 'Redrive' }).and(dialog.locator(':enabled')).waitFor();

@@ -68,7 +68,7 @@ describe('rows that are ticked', () => {
     const bar = page.getByRole('region', { name: 'Selected notifications' });
     await bar.getByText('4 selected').waitFor();
     expect((await bar.getByRole('button').allInnerTexts()).map((text) => text.trim())).toEqual([
-      ...['Redrive 2', 'Retry now 1', 'Stop retrying 1', 'Take off the list 2'],
+      ...['Redrive 2', 'Retry now 1', 'Cancel retries 1', 'Dismiss 2'],
       'Clear',
     ]);
     await bar.getByRole('button', { name: 'Redrive 2' }).click();

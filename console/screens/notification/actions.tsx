@@ -32,16 +32,16 @@ const ACTION_WORDS: Readonly<Record<Action, Words>> = {
     done: 'queued to be attempted at once',
   },
   cancel: {
-    name: 'Stop retrying',
-    question: 'Stop retrying it?',
+    name: 'Cancel retries',
+    question: 'Cancel its retries?',
     does: 'It is not attempted any more. Its row and records stay.',
     done: 'not retried any more',
   },
   give_up: {
-    name: 'Stop retrying',
-    question: 'Take it off the list of dead letters?',
+    name: 'Dismiss',
+    question: 'Dismiss it?',
     does: 'It is not sent, and leaves the dead letters. Its row and records stay.',
-    done: 'off the list of dead letters',
+    done: 'dismissed',
   },
 };
 

@@ -35,8 +35,8 @@ const PLANS: readonly Plan[] = [
   {
     title: 'Delay from due to the attempt',
     lines: [
-      { series: 'delay_seconds', name: 'On average', color: '--accent' },
-      { series: 'delay_p99_seconds', name: '99 of 100 sooner than', color: '--wait' },
+      { series: 'delay_seconds', name: 'Average', color: '--accent' },
+      { series: 'delay_p99_seconds', name: 'p99', color: '--wait' },
     ],
     format: (seconds) => (seconds === 0 ? '0' : duration(seconds * 1000)),
   },

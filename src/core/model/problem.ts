@@ -13,7 +13,7 @@ export const PROBLEMS = {
   'idempotency-key-missing': { status: 400, title: 'Idempotency-Key is missing or malformed' },
   unauthenticated: { status: 401, title: 'The API key is not valid' },
   forbidden: { status: 403, title: 'The API key may not do this' },
-  'not-found': { status: 404, title: 'What was asked for does not exist' },
+  'not-found': { status: 404, title: 'Not found' },
   'no-such-path': { status: 404, title: 'The API has no such path or method' },
   conflict: { status: 409, title: 'The present state does not allow this' },
   'idempotency-key-reused': { status: 409, title: 'Idempotency-Key was used for another request' },

@@ -82,7 +82,7 @@ describe('a row that a tenant asks for', () => {
   };
   const none = {
     type: 'urn:notification-retry:problem:not-found',
-    title: 'What was asked for does not exist',
+    title: 'Not found',
     status: 404,
     detail: 'The notification does not exist.',
   };
