@@ -67,6 +67,7 @@ export const handler = bindFunction(apiEmailsEnv, (env, observability) => {
       'remove',
     ),
     provider: loadedOnUse<BulkProvider>(async () => (await ses()).provider, 'send'),
+    require_address: env.REQUIRE_ADDRESS,
     senderFault: async (from) => (await ses()).senderFault(from),
     renderings: loadedOnUse<Renderings>(async () => (await postRenderer()).createRenderings(), 'of'),
     budgets,

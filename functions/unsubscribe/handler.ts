@@ -1,9 +1,10 @@
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
-import { createEventStore } from '../../src/adapters/dynamodb/newsletter/batch-store.ts';
+import { createBatchStore, createEventStore } from '../../src/adapters/dynamodb/newsletter/batch-store.ts';
 import { createChunkStore } from '../../src/adapters/dynamodb/newsletter/chunk-store.ts';
 import { createEmailStore } from '../../src/adapters/dynamodb/newsletter/email-store.ts';
 import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member-store.ts';
 import { createMemberSealing } from '../../src/adapters/recipient/member-sealing.ts';
+import { MAIL_POLICY, type MailPageDeps, mailPage, VIEW } from '../../src/adapters/unsubscribe/mail-page.ts';
 import {
   askPage,
   languageOf,
@@ -12,17 +13,19 @@ import {
   textPage,
 } from '../../src/adapters/unsubscribe/unsubscribe-link.ts';
 import { emailOf, type UnsubscribeDeps, unsubscribe } from '../../src/core/newsletter/events/unsubscribe.ts';
+import type { Renderings } from '../../src/core/newsletter/model/provider.ts';
 import { createApiDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { unsubscribeEnv } from '../shared/runtime/newsletter-env.ts';
 import { bindFunction, count, type Observability } from '../shared/runtime/observability.ts';
+import { loadedOnUse } from '../shared/runtime/on-first-use.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 
-export interface UnsubscribeFunctionDeps extends UnsubscribeDeps {
+export interface UnsubscribeFunctionDeps extends UnsubscribeDeps, MailPageDeps {
   readonly secret: () => Promise<string>;
 }
 
 /**
- * The routes `GET`, `HEAD` and `POST /u/{token}` (RFC 8058). GET and HEAD change nothing: programs that look at links in
+ * The routes `GET /u/{token}/mail`, a mail as it was sent, and `GET`, `HEAD` and `POST /u/{token}` (RFC 8058). GET and HEAD change nothing: programs that look at links in
  * mails follow them. A token is the right to unsubscribe one recipient, so it is never logged.
  */
 export function createHandler(deps: UnsubscribeFunctionDeps, { logger, metrics }: Observability) {
@@ -30,7 +33,15 @@ export function createHandler(deps: UnsubscribeFunctionDeps, { logger, metrics }
     const language = languageOf(event.headers['accept-language']);
     const isPost = event.requestContext.http.method === 'POST';
     try {
-      const place = readUnsubscribeToken(await deps.secret(), event.pathParameters?.['token'] ?? '');
+      const token = event.pathParameters?.['token'] ?? '';
+      const secret = await deps.secret();
+      const place = readUnsubscribeToken(secret, token);
+      if (!isPost && VIEW.test(token)) {
+        const page = await mailPage({ place, token, secret }, deps);
+        return page === undefined
+          ? answer(404, textPage('invalid', language))
+          : answer(200, page, { 'content-security-policy': MAIL_POLICY });
+      }
       if (isPost) {
         const done = await unsubscribe(place, deps);
         if (done) count(metrics, 'Unsubscriptions');
@@ -61,7 +72,12 @@ export const handler = bindFunction(unsubscribeEnv, (env, observability) => {
     emails: createEmailStore(client, env.EMAILS_TABLE, clock),
     chunks: createChunkStore(client, { table: env.EMAIL_RECIPIENTS_TABLE, sealer, clock }),
     events: createEventStore(client, env.EMAIL_BATCHES_TABLE, clock),
+    batches: createBatchStore(client, env.EMAIL_BATCHES_TABLE, clock),
     members: createMemberStore(client, env.MEMBERS_TABLE, clock),
+    renderings: loadedOnUse<Renderings>(
+      async () => (await import('../../src/adapters/post/post-renderer.ts')).createRenderings(),
+      'of',
+    ),
     sealing: createMemberSealing(sealer, hashKey),
     secret: unsubscribeSecret,
     clock,

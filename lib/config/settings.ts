@@ -27,6 +27,7 @@ const LOG_LEVELS = ['DEBUG', 'INFO', 'WARN', 'ERROR'] as const;
 const sender = ({ received }: { readonly received: string }) =>
   `${received === 'undefined' ? 'is missing: ' : ''}must be a plain e-mail address, such as noreply@your-domain.example`;
 const address = v.pipe(v.string(sender), v.email(sender));
+const flag = check(v.boolean(explain('must be true or false')));
 const stageName = explain('must be a lower-case letter followed by at most 15 of a-z, 0-9 and -');
 const sesName = matching(/^[A-Za-z0-9_-]{1,64}$/, explain('must be 1 to 64 of A-Z, a-z, 0-9, _ and -'));
 const senderPattern = explain('must be an e-mail address, or *@ and a domain, such as *@news.your-domain.example');
@@ -102,7 +103,9 @@ export const SETTINGS = {
         standard: [],
       },
       /** Only tenants with [own senders](docs/newsletters.md) publish. @ja [差出人](docs/newsletters.md)を持つテナントだけが配信できる */
-      ownSendersOnly: { check: check(v.boolean(explain('must be true or false'))), standard: false },
+      ownSendersOnly: { check: flag, standard: false },
+      /** Mails [say who sends them](docs/newsletters.md#what-the-law-asks-for). @ja [差出人の表示](docs/newsletters.md#what-the-law-asks-for)を必須にする */
+      requireAddress: { check: flag, standard: false },
       /**
        * Batches of one email that are sent at once (batch-sending-service-job.md, 最大並列度).
        * @ja 1 通のメールで同時に送るバッチ数（batch-sending-service-job.md の最大並列度）
@@ -124,10 +127,7 @@ export const SETTINGS = {
        * @ja メールの[受信者](docs/decisions/newsletters/unsubscribe-and-rates.md#0110)を保持する日数。過ぎると一覧も再送もできない
        */
       recipientDays: { from: 14, to: 730, unit: 'days', whole: true, standard: RECIPIENT_DAYS },
-      /**
-       * When the clock looks for emails whose time has come: EventBridge cron or rate, UTC.
-       * @ja 時刻になったメールを探すスケジュール。EventBridge の cron または rate（UTC）
-       */
+      /** When the clock looks for emails whose time has come: EventBridge cron or rate, UTC. @ja 時刻になったメールを探すスケジュール。EventBridge の cron または rate（UTC） */
       clockSchedule: { check: schedule(), standard: 'rate(1 minute)' },
     },
   },

@@ -77,6 +77,8 @@ export class Outputs extends Construct {
       this.output('UncertainMinutes', String(config.newsletter.uncertainMinutes), minutes);
       const own = 'Whether a tenant without senders of its own publishes nothing';
       this.output('OwnSendersOnly', String(config.newsletter.ownSendersOnly), own);
+      const address = 'Whether a newsletter that does not say who sends it is not published';
+      this.output('RequireAddress', String(config.newsletter.requireAddress), address);
       this.output('BatchConcurrency', String(config.newsletter.batchConcurrency), 'Batches of one email at once');
     }
     this.output('DispatcherFunction', sweep.dispatcher.functionName, 'Function that a run invokes');

@@ -3,7 +3,7 @@ import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as v from 'valibot';
 import { createNewsletterStore } from '../adapters/dynamodb/newsletter/newsletter-store.ts';
 import { toItem } from '../adapters/dynamodb/table/item.ts';
-import type { Newsletter } from '../core/newsletter/model/email.ts';
+import { missingIdentification, type Newsletter } from '../core/newsletter/model/email.ts';
 import type { NewsletterStore, SenderAction } from '../core/newsletter/model/ports.ts';
 import { putNewsletter, senderEntry } from '../core/newsletter/model/senders.ts';
 import { check, invalid } from '../http/check.ts';
@@ -21,8 +21,14 @@ export const newsletterDeps = (deps: Pick<OperatorDeps, 'dynamodb' | 'deployment
   clock: deps.clock,
 });
 
-/** A newsletter as its tenant sees it. */
-export const shownNewsletter = ({ tenant_id: _, ...newsletter }: Newsletter) => newsletter;
+/** A newsletter as its tenant sees it, with what its mails lack. */
+export function shownNewsletter({
+  tenant_id: _,
+  ...newsletter
+}: Newsletter): Omit<Newsletter, 'tenant_id'> & { readonly warnings?: readonly string[] } {
+  const missing = missingIdentification(newsletter);
+  return missing === undefined ? newsletter : { ...newsletter, warnings: [missing] };
+}
 
 /** Makes a newsletter, or replaces one; `known_at` as `putNewsletter` takes it. @throws Problem */
 export async function decideNewsletter(

@@ -29,6 +29,7 @@ const ENV: ConsoleApiEnv = {
   BATCH_CONCURRENCY: '2',
   UNCERTAIN_MINUTES: '15',
   OWN_SENDERS_ONLY: 'false',
+  REQUIRE_ADDRESS: 'false',
   NEWSLETTER_CONFIGURATION_SET: 'newsletters',
   RETRY_POLICY: JSON.stringify({
     base_interval_seconds: 300,

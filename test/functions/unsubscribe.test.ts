@@ -2,11 +2,17 @@ import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics } from '@aws-lambda-powertools/metrics';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { readUnsubscribeToken, unsubscribeToken } from '../../src/adapters/unsubscribe/unsubscribe-link.ts';
+import { createRenderings } from '../../src/adapters/post/post-renderer.ts';
+import {
+  mailToken,
+  readMailToken,
+  readUnsubscribeToken,
+  unsubscribeToken,
+} from '../../src/adapters/unsubscribe/unsubscribe-link.ts';
 import { countBits } from '../../src/core/newsletter/model/recipient-state.ts';
 import { MemoryChunks, MemoryEmails } from '../../tools/simulation/twins/newsletter-items.ts';
 import { LINK_ENDS } from '../corpus/links/ends.ts';
-import { emailContent, emailRow, recipient } from '../support/newsletter/job-rows.ts';
+import { batchRow, chunkState, emailContent, emailRow, recipient } from '../support/newsletter/job-rows.ts';
 
 const SECRET = 'a secret of some length for tests only';
 const PLACE = { email_id: 'email-1', batch_id: '00003', chunk: 2, n: 1 };
@@ -95,6 +101,7 @@ describe('the unsubscribe link', () => {
         },
       },
       events: tables.events,
+      renderings: createRenderings(),
       chunks: chunks.store,
       members: {
         unsubscribe: async (tenant: string, hash: string, newsletter: string) =>
@@ -178,6 +185,61 @@ describe('the unsubscribe link', () => {
     }
     expect(await ask('POST', unsubscribeToken(SECRET, { ...PLACE, n: 9 }))).toEqual(await ask('POST', 'nonsense'));
     expect(unsubscribed).toEqual([]);
+  });
+
+  describe('with /mail behind it', () => {
+    const link = unsubscribeToken(SECRET, { ...PLACE, email_hash: HASH });
+    beforeEach(async () => {
+      const body =
+        '<html><body class="x"><script>x</script><p>Dear {name, "reader"} {email}</p>' +
+        '<p data-gh-segment="status:paid">for members who pay</p></body></html>';
+      const content = emailContent({ body, format: 'html' });
+      await tables.emails.create(emailRow({ email_id: 'email-2', expires_at: now.getTime() / 1000 + 60 }), content);
+      await tables.batches.put(batchRow({ email_id: 'email-2', batch_id: '00003', rendering: 1 }));
+      const place = { email_id: 'email-2', batch_id: '00003', chunk: 2 };
+      const state = { ...chunkState('ss', place) };
+      const recipients = [recipient(0), recipient(1, { member_name: '<Ann>' })];
+      await chunks.store.put([{ chunk: { ...place, tenant_id: 'tenant-1', recipients }, state }]);
+    });
+    const ofMember = unsubscribeToken(SECRET, { ...PLACE, email_id: 'email-2', email_hash: HASH });
+
+    it('shows the mail as the member got it, and leads to a page to share without anything of the member', async () => {
+      const { statusCode, body = '', headers = {} } = await ask('GET', `${ofMember}/mail`);
+      expect(statusCode).toBe(200);
+      expect(body).toContain('Dear &lt;Ann&gt; m1@example.com');
+      expect(body).toContain('for members who pay');
+      expect(body).toContain(`href="../${ofMember}"`);
+      expect(body).not.toContain('ses:no-track');
+      expect(headers['x-robots-tag']).toBe('noindex');
+      expect(headers['content-security-policy']).toMatch(/^sandbox (?!.*allow-scripts).*default-src 'none'/);
+      const [, share = ''] = /href="\.\.\/([^"]*\/mail)" style="color:#ffffff"/.exec(body) ?? [];
+      const shared = await ask('GET', share);
+      expect(shared.body).toContain('<p>Dear reader </p>');
+      expect(shared.body).not.toMatch(/for members who pay|Ann|m1@|00003/);
+      expect((await ask('GET', share.replace('/mail', ''))).statusCode).toBe(404);
+      expect((await ask('POST', share)).statusCode).toBe(404);
+      expect(unsubscribed).toEqual([]);
+    });
+
+    it('has no values any more once recipients have expired, and ends with the rows of its email', async () => {
+      chunks = new MemoryChunks();
+      expect((await ask('GET', `${ofMember}/mail`)).body).toContain('Dear reader ');
+      now = new Date(now.getTime() + 61_000);
+      for (const token of [ofMember, mailToken(SECRET, 'email-2')]) {
+        expect((await ask('GET', `${token}/mail`)).statusCode).toBe(404);
+      }
+    });
+
+    it('unsubscribes by POST all the same, and opens with no other token', async () => {
+      expect((await ask('POST', `${link}/mail`)).statusCode).toBe(200);
+      const token = mailToken(SECRET, 'email-2');
+      expect(readMailToken(SECRET, `${token}/mail`)).toBe('email-2');
+      for (let i = 0; i < token.length; i++) {
+        const other = `${token.slice(0, i)}${token[i] === '1' ? '2' : '1'}${token.slice(i + 1)}`;
+        expect(readMailToken(SECRET, other), other).toBeUndefined();
+      }
+      expect((await ask('GET', 'nonsense/mail')).statusCode).toBe(404);
+    });
   });
 
   it('ends with the rows of its email', async () => {

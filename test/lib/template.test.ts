@@ -479,6 +479,7 @@ describe('the outputs', () => {
       'RecipientHashSecret',
       'RecipientKey',
       'ReconcilerFunction',
+      'RequireAddress',
       'RetryPolicy',
       'SweepIntervalSeconds',
       'UncertainMinutes',

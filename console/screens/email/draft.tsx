@@ -15,9 +15,8 @@ import { Problem } from '../../parts/states.tsx';
 import { count, localInput } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toasts.tsx';
 import { plural } from '../../parts/words.ts';
-import { reasonWord } from './phase-words.ts';
+import { type DryRun, Found } from './dry-run.tsx';
 
-type DryRun = Answer<'POST /api/emails/dry-run'>;
 type TestResult = Answer<'POST /api/emails/test'>['results'][number];
 
 interface DraftProps {
@@ -33,9 +32,11 @@ interface DraftProps {
 function draftIn(form: FormData): EmailDraft {
   const text = (name: string) => String(form.get(name) ?? '').trim();
   const [segment, at, minutes] = [text('segment'), text('scheduled_at'), Number(text('window'))];
+  const preheader = text('preheader');
   return {
     newsletter_id: text('newsletter'),
     subject: text('subject'),
+    ...(preheader !== '' && { preheader }),
     body: text('body'),
     format: FORMATS.find((format) => format === text('format')) ?? 'markdown',
     ...(segment !== '' && { segment }),
@@ -82,11 +83,12 @@ export function Draft({ tenant, newsletters, replaces, onClose }: DraftProps) {
     decide(async (request_id, draft) => {
       const body = { request_id, ...draft };
       const known_at = replaces?.draft.known_at;
-      const { email_id } =
+      const { email_id, warnings } =
         replaces === undefined
           ? await write('POST /api/emails', {}, { ...body, tenant })
           : await write('POST /api/emails/{email_id}/replace', { email_id: replaces.email_id }, { ...body, known_at });
-      showToast('done', replaces === undefined ? 'It is stored; its progress is below.' : 'It is replaced.');
+      const done = replaces === undefined ? 'It is stored; its progress is below.' : 'It is replaced.';
+      showToast('done', [done, ...(warnings ?? [])].join(' '));
       onClose();
       navigate(`/newsletters/emails/${encodeURIComponent(email_id)}`);
     });
@@ -136,6 +138,12 @@ export function Draft({ tenant, newsletters, replaces, onClose }: DraftProps) {
           <Field label="Format" name="format" value={draft?.format ?? 'markdown'} options={FORMATS} />
         </div>
         <Field label="Subject" name="subject" value={draft?.subject} required />
+        <Field
+          label="Preheader"
+          name="preheader"
+          value={draft?.preheader}
+          hint="What lists of mails show behind the subject; empty: how the text begins"
+        />
         <Field
           label="Text"
           name="body"
@@ -195,50 +203,5 @@ export function Draft({ tenant, newsletters, replaces, onClose }: DraftProps) {
         />
       </form>
     </Dialog>
-  );
-}
-
-/** Who would get it, in which rendering, and who would not and why. */
-function Found({ run }: { readonly run: DryRun }) {
-  const { other_recipients = 0, warnings = [] } = run;
-  const { recipients = 0, excluded = 0, excluded_by_reason = {}, renderings = [], missing_fields = {}, error } = run;
-  return (
-    <div class="rows" role="status">
-      <dl class="preview-figures is-two">
-        <div class="is-main">
-          <dt>Would get it</dt>
-          <dd>{count(recipients)}</dd>
-        </div>
-        <div>
-          <dt>Left out</dt>
-          <dd>{count(excluded)}</dd>
-        </div>
-      </dl>
-      <ul class="reasons">
-        {(renderings.length > 1 || other_recipients > 0) &&
-          renderings.map(({ segments, recipients: number }) => (
-            <li key={segments.join()}>
-              <strong>{count(number)}</strong> with {segments.join(' and ') || 'no part of their own'}
-            </li>
-          ))}
-        {other_recipients > 0 && (
-          <li>
-            <strong>{count(other_recipients)}</strong> with other combinations of parts
-          </li>
-        )}
-        {Object.entries(excluded_by_reason).map(([reason, number]) => (
-          <li key={reason}>
-            <strong>{count(number)}</strong> left out: <code>{reason}</code> {reasonWord('excluded', reason)}
-          </li>
-        ))}
-        {Object.entries(missing_fields).map(([field, number]) => (
-          <li key={field}>
-            <strong>{count(number)}</strong> have no <code>{`{${field}}`}</code>
-          </li>
-        ))}
-      </ul>
-      {warnings.length > 0 && <p class="note tone-wait">{warnings.join(' ')}</p>}
-      {error !== undefined && <p class="note tone-bad">{error}</p>}
-    </div>
   );
 }

@@ -1,6 +1,11 @@
 import { useContext, useState } from 'preact/hooks';
 import { shellCommand } from '../../../src/application/contract/choices.ts';
-import type { Newsletter } from '../../../src/core/newsletter/model/email.ts';
+import {
+  IDENTIFICATION,
+  MAIL_LANGUAGES,
+  missingIdentification,
+  type Newsletter,
+} from '../../../src/core/newsletter/model/email.ts';
 import { write } from '../../data/api.ts';
 import { SessionContext } from '../../data/session.ts';
 import { FormDialog } from '../../parts/dialog.tsx';
@@ -12,10 +17,14 @@ const TRACKED = {
   clicks: 'Clicks: links lead by way of SES, which tells that they were followed',
 } as const;
 
+/** Fields that may be empty. */
+const TEXTS = ['reply_to', 'sending_domain', 'fallback_domain', ...IDENTIFICATION, 'accent_color', 'logo_url'] as const;
+
 /** What the form says, as the API takes it. */
 function newsletterIn(form: FormData, was: Newsletter | undefined) {
   const text = (name: string) => String(form.get(name) ?? '').trim();
-  const more = (['reply_to', 'sending_domain', 'fallback_domain'] as const).map((name) => [name, text(name)] as const);
+  const more = TEXTS.map((name) => [name, text(name)] as const);
+  const language = MAIL_LANGUAGES.find((one) => one === text('language'));
   const [opens, clicks] = [form.has('opens'), form.has('clicks')];
   return {
     tenant: was?.tenant_id ?? text('tenant'),
@@ -23,6 +32,7 @@ function newsletterIn(form: FormData, was: Newsletter | undefined) {
     name: text('name'),
     from: text('from'),
     ...Object.fromEntries(more.filter(([, value]) => value !== '')),
+    ...(language && { language }),
     ...(!(opens && clicks) && { track: { opens, clicks } }),
   };
 }
@@ -31,7 +41,7 @@ function commandFor(newsletter: ReturnType<typeof newsletterIn>, local: boolean)
   const { tenant, newsletter_id, track, ...fields } = newsletter;
   const options = [
     ...['--tenant', tenant || 'TENANT'],
-    ...Object.entries(fields).flatMap(([name, value]) => [`--${name.replace('_', '-')}`, value || 'TEXT']),
+    ...Object.entries(fields).flatMap(([name, value]) => [`--${name.replaceAll('_', '-')}`, value || 'TEXT']),
     ...(['opens', 'clicks'] as const).flatMap((what) => (track?.[what] === false ? [`--no-${what}`] : [])),
   ];
   return shellCommand('newsletters create', local, options, [newsletter_id || 'ID']);
@@ -50,7 +60,7 @@ export function NewsletterForm({ was, onClose }: NewsletterFormProps) {
   const store = async (request_id: string, form: FormData) => {
     const body = { request_id, ...newsletterIn(form, was), known_at: was?.updated_at ?? null };
     const stored = await write('POST /api/newsletters', {}, body);
-    showToast('done', `${stored.newsletter_id} is stored.`);
+    showToast('done', `${stored.newsletter_id} is stored. ${missingIdentification(stored) ?? ''}`.trim());
     onClose();
   };
   return (
@@ -72,6 +82,21 @@ export function NewsletterForm({ was, onClose }: NewsletterFormProps) {
       <Field label="Name" name="name" value={was?.name} required hint="The page of the unsubscribe link shows it" />
       <Field label="From" name="from" value={was?.from} required hint="Weekly <news@example.com>; verified in SES" />
       <Field label="Replies to" name="reply_to" value={was?.reply_to} hint="Empty: to the sender" />
+      <Field
+        label="Sender"
+        name="sender_name"
+        value={was?.sender_name}
+        hint="Who sends it: by law each mail says it, and the next two"
+      />
+      <div class="form-row">
+        <Field label="Postal address" name="postal_address" value={was?.postal_address} />
+        <Field label="Contact" name="contact" value={was?.contact} hint="An address, a telephone number or a URL" />
+      </div>
+      <div class="form-row">
+        <Field label="Language" name="language" value={was?.language ?? 'en'} options={MAIL_LANGUAGES} />
+        <Field label="Accent colour" name="accent_color" value={was?.accent_color} hint="Such as #1a5fb4" />
+        <Field label="Logo" name="logo_url" value={was?.logo_url} hint="https://…; empty: its name" />
+      </div>
       <div class="form-row">
         <Field label="Sending domain" name="sending_domain" value={was?.sending_domain} hint="Empty: that of From" />
         <Field

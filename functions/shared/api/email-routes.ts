@@ -4,6 +4,7 @@ import {
   type DraftDeps,
   draftEmail,
   keptDryRun,
+  type Published,
   publicationOf,
   publish,
   replaceBy,
@@ -19,7 +20,6 @@ import {
   showEmail,
 } from '../../../src/application/emails/emails.ts';
 import { requestDryRun, shownDryRun } from '../../../src/core/newsletter/lifecycle/dry-run.ts';
-import type { Email } from '../../../src/core/newsletter/model/email.ts';
 import { shownResolved } from '../../../src/core/newsletter/views/email-view.ts';
 import { listBatches } from '../../../src/core/newsletter/views/list-recipients.ts';
 import { type ApiRequest, done, type ServedRoute, serve } from './api-function.ts';
@@ -47,8 +47,7 @@ export function emailRoutes(deps: DraftDeps): ServedRoute[] {
         const run = await requestDryRun(found.publication, deps);
         return { status: run.result ? 200 : 202, body: shownDryRun(run), log: { email_id, dry_run: true } };
       }
-      const { status } = await done(publish(found, deps));
-      const answer = { body: { email_id, status }, log: { email_id, status } };
+      const answer = accepted(await done(publish(found, deps)));
       return found.repeat ? { ...answer, headers: { 'idempotent-replayed': 'true' } } : answer;
     },
     async getDryRun(request) {
@@ -102,9 +101,9 @@ export function emailRoutes(deps: DraftDeps): ServedRoute[] {
 
 const idIn = ({ path: { email_id = '' } }: Pick<ApiRequest, 'path'>): string => email_id;
 
-const accepted = ({ email_id, status }: Pick<Email, 'email_id' | 'status'>) => ({
-  body: { email_id, status },
-  log: { email_id },
+const accepted = ({ email_id, status, warnings }: Pick<Published, 'email_id' | 'status' | 'warnings'>) => ({
+  body: { email_id, status, ...(warnings && { warnings }) },
+  log: { email_id, status },
 });
 
 async function tested(draft: Parameters<typeof sendTest>[0], deps: DraftDeps) {

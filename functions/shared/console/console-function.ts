@@ -110,6 +110,7 @@ function deploymentOf(env: Env): Omit<Deployment, 'recipientHashKey' | 'sealer'>
     retry_policy: env.RETRY_POLICY,
     uncertain_minutes: env.UNCERTAIN_MINUTES,
     own_senders_only: env.OWN_SENDERS_ONLY,
+    require_address: env.REQUIRE_ADDRESS,
     batch_concurrency: env.BATCH_CONCURRENCY,
     newsletter_configuration_set: env.NEWSLETTER_CONFIGURATION_SET,
     metricHistory: async () => {

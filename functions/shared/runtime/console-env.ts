@@ -43,6 +43,7 @@ export const consoleApiEnv = /* @__PURE__ */ environment(localOnly, sealingAndSe
   BATCH_CONCURRENCY: v.optional(wholeNumber),
   UNCERTAIN_MINUTES: v.optional(minutes),
   OWN_SENDERS_ONLY: optionalFlag,
+  REQUIRE_ADDRESS: optionalFlag,
   /** Test mails are sent with it. */
   NEWSLETTER_CONFIGURATION_SET: optionalName,
   /** Its messages make a function work on a bulk operation. */

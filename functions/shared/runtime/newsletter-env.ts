@@ -45,6 +45,7 @@ export const apiEmailsEnv = /* @__PURE__ */ environment(localOnly, newsletterJob
   MEMBERS_TABLE: name,
   NEWSLETTERS_TABLE: name,
   OWN_SENDERS_ONLY: optionalFlag,
+  REQUIRE_ADDRESS: optionalFlag,
   /** Holds the budget of e-mail, and how many test mails a tenant sent. */
   PIPELINE_STATE_TABLE: name,
   PACING: pacingFromJson,

@@ -142,6 +142,7 @@ function newslettersFunction(
       ...recipientTables(newsletterTables),
       NEWSLETTERS_TABLE: newsletterTables.newsletters.tableName,
       OWN_SENDERS_ONLY: String(config.newsletter.ownSendersOnly),
+      REQUIRE_ADDRESS: String(config.newsletter.requireAddress),
       NEWSLETTER_PREPARE_QUEUE: prepare.queueUrl,
       NEWSLETTER_SEND_QUEUE: send.queueUrl,
       BATCH_CONCURRENCY: String(config.newsletter.batchConcurrency),

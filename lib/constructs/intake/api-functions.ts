@@ -215,6 +215,7 @@ export function emailsApiFunction(scope: Construct, props: NewsletterStage): Ser
       ...recipientEnvironment(props),
       NEWSLETTERS_TABLE: newsletters.tableName,
       OWN_SENDERS_ONLY: String(config.newsletter.ownSendersOnly),
+      REQUIRE_ADDRESS: String(config.newsletter.requireAddress),
       PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
       PACING: pacingJson(config, config.newsletter.totalConcurrency),
       SCHEDULE_GROUP: newsletterQueues.scheduleGroupName,

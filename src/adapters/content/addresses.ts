@@ -1,3 +1,6 @@
+import type { MergeUse } from '../../core/newsletter/model/merge-fields.ts';
+import { escapeHtml } from './escape-html.ts';
+
 /** An address that holds the data itself, or names a part of the mail: a reader can do nothing with it. */
 export const isEmbedded = (text: string): boolean => /^\s*(?:data|cid):/i.test(text);
 
@@ -49,6 +52,17 @@ const sameAddress = (address: string, text: string): boolean =>
 export function inAddress(value: string, within: 'url' | 'mailto'): string {
   const part = encodeURIComponent(value.toWellFormed()).replaceAll(/[!'()*~]/g, hexOf);
   return within === 'mailto' ? part.replaceAll('%40', '@') : part;
+}
+
+/** A member's value where a post uses it. */
+export function writtenValue(
+  { field, fallback, within }: MergeUse,
+  values: Readonly<Record<string, string>>,
+  form: 'html' | 'text',
+): string {
+  const value = values[field] ?? fallback ?? '';
+  if (within !== undefined) return inAddress(value, within);
+  return form === 'html' ? escapeHtml(value) : value;
 }
 
 const hexOf = (character: string): string => `%${character.charCodeAt(0).toString(16).toUpperCase()}`;

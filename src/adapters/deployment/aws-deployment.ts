@@ -6,8 +6,15 @@ import { createSecretsManagerSource } from '../secrets/secrets-manager.ts';
 import { type Deployment, DeploymentNotFoundError } from './deployment.ts';
 import { openSealer, operatorsKms } from './deployment-clients.ts';
 import { findLocalDeployment } from './local-deployment.ts';
-import { retryPolicyFromJson } from './settings-json.ts';
-import { LACKS, newsletterQueues, ofStage, PART_TABLE_OUTPUTS, TABLE_OUTPUTS, tablesIn } from './stage-parts.ts';
+import {
+  LACKS,
+  ofStage,
+  PART_TABLE_OUTPUTS,
+  SETTING_OUTPUTS,
+  settingsIn,
+  TABLE_OUTPUTS,
+  tablesIn,
+} from './stage-parts.ts';
 
 const text = v.pipe(v.string(), v.minLength(1));
 const json = <T extends v.GenericSchema>(schema: T) => v.pipe(v.string(), v.parseJson(), schema);
@@ -18,15 +25,7 @@ const outputs = v.object({
   ...v.entriesFromList(Object.values(PART_TABLE_OUTPUTS), v.optional(text)),
   LaneQueues: json(v.object(v.entriesFromList(CHANNELS, v.optional(v.object(v.entriesFromList(LANES, text)))))),
   DeadLetterQueues: json(v.object(v.entriesFromList(CHANNELS, v.optional(text)))),
-  NewsletterQueues: v.optional(json(v.object({ prepare: text, send: text }))),
-  SweepIntervalSeconds: v.pipe(v.string(), v.digits(), v.transform(Number)),
-  RetryPolicy: retryPolicyFromJson,
-  NewsletterConfigurationSet: v.optional(text),
-  /** Absent from stacks that were deployed before a resend waited. */
-  UncertainMinutes: v.optional(v.pipe(v.string(), v.digits(), v.transform(Number))),
-  /** Absent likewise. */
-  OwnSendersOnly: v.optional(text),
-  BatchConcurrency: v.optional(v.pipe(v.string(), v.digits(), v.transform(Number))),
+  ...SETTING_OUTPUTS,
   DataKeysTable: text,
   RecipientKey: text,
   /** Absent from stacks that were deployed before operators could search by recipient. */
@@ -35,8 +34,6 @@ const outputs = v.object({
   ReconcilerFunction: v.optional(text),
   /** Absent from a stage without monitoring. */
   MetricNamespace: v.optional(text),
-  /** Absent from a stage without outcomes. */
-  OutcomesBus: v.optional(text),
 });
 
 /** The environment variable that names the stack, if it is not that of the stage `dev`. */
@@ -70,18 +67,11 @@ async function findAwsDeployment(env: NodeJS.ProcessEnv): Promise<Deployment> {
   return {
     tables: tablesIn(found),
     lane_queues: rest.LaneQueues,
-    newsletter_queues: newsletterQueues(rest.NewsletterQueues),
     dead_letter_queues: ofStage(CHANNELS, rest.DeadLetterQueues, LACKS.channel),
-    sweep_interval_seconds: rest.SweepIntervalSeconds,
-    retry_policy: rest.RetryPolicy,
-    newsletter_configuration_set: rest.NewsletterConfigurationSet,
-    uncertain_minutes: rest.UncertainMinutes,
-    own_senders_only: rest.OwnSendersOnly === 'true',
-    batch_concurrency: rest.BatchConcurrency,
+    ...settingsIn(rest),
     recipientHashKey: () => readHashKey(stack, rest.RecipientHashSecret),
     operator: async () => (await import('./caller-identity.ts')).callerIdentity(env),
     ...(rest.ReconcilerFunction !== undefined && { reconciler: rest.ReconcilerFunction }),
-    ...(rest.OutcomesBus !== undefined && { outcomes_bus: rest.OutcomesBus }),
     metricHistory: () => openHistory(stack, rest.MetricNamespace),
     sealer: openSealer(operatorsKms(rest.RecipientKey), rest.DataKeysTable),
     clients: { dynamodb: {}, sqs: {}, lambda: {} },

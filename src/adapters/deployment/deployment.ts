@@ -24,6 +24,7 @@ export interface Deployment {
   readonly uncertain_minutes?: number | undefined;
   /** A tenant without senders of its own publishes nothing. Absent: it may, as the stage lets it. */
   readonly own_senders_only?: boolean | undefined;
+  readonly require_address?: boolean | undefined;
   /** Batches of an email at once. Absent: deployed before operators needed it. */
   readonly batch_concurrency?: number | undefined;
   /** The key of recipientHash. @throws Error that says why it cannot be read */

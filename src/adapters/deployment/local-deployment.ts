@@ -8,8 +8,15 @@ import { createLogHistory } from '../metric-history/log-history.ts';
 import { createLocalKeyWrap, createSecretsFileSource } from '../secrets/secrets-file.ts';
 import { type Deployment, DeploymentNotFoundError } from './deployment.ts';
 import { openSealer } from './deployment-clients.ts';
-import { retryPolicyFromJson } from './settings-json.ts';
-import { LACKS, newsletterQueues, ofStage, PART_TABLE_OUTPUTS, TABLE_OUTPUTS, tablesOf } from './stage-parts.ts';
+import {
+  LACKS,
+  ofStage,
+  PART_TABLE_OUTPUTS,
+  SETTING_OUTPUTS,
+  settingsIn,
+  TABLE_OUTPUTS,
+  tablesOf,
+} from './stage-parts.ts';
 
 const text = v.pipe(v.string(), v.minLength(1));
 const namesIn = <K extends string>(of: Readonly<Record<K, string>>) => Object.keys(of) as K[];
@@ -32,18 +39,7 @@ const endpointsFile = v.object({
     data_keys: text,
   }),
   queues: v.object(v.entriesFromList(CHANNELS, v.optional(queues))),
-  stack: v.object({
-    SweepIntervalSeconds: v.pipe(v.string(), v.digits(), v.transform(Number)),
-    RetryPolicy: retryPolicyFromJson,
-    NewsletterConfigurationSet: v.optional(text),
-    /** Absent in the file of an older runtime. */
-    UncertainMinutes: v.optional(v.pipe(v.string(), v.digits(), v.transform(Number))),
-    /** Absent likewise. */
-    OwnSendersOnly: v.optional(text),
-    BatchConcurrency: v.optional(v.pipe(v.string(), v.digits(), v.transform(Number))),
-    OutcomesBus: v.optional(text),
-    NewsletterQueues: v.optional(v.pipe(text, v.parseJson(), v.object({ prepare: text, send: text }))),
-  }),
+  stack: v.object(SETTING_OUTPUTS),
   /** Absent in the file of an older runtime. */
   functions: v.optional(v.looseObject({ reconciler: v.optional(text) }), {}),
   secrets_file: text,
@@ -86,13 +82,7 @@ function deploymentOf(file: v.InferOutput<typeof endpointsFile>): Deployment {
       perChannel(({ dead_letter }) => dead_letter),
       LACKS.channel,
     ),
-    newsletter_queues: newsletterQueues(file.stack.NewsletterQueues),
-    sweep_interval_seconds: file.stack.SweepIntervalSeconds,
-    retry_policy: file.stack.RetryPolicy,
-    newsletter_configuration_set: file.stack.NewsletterConfigurationSet,
-    uncertain_minutes: file.stack.UncertainMinutes,
-    own_senders_only: file.stack.OwnSendersOnly === 'true',
-    batch_concurrency: file.stack.BatchConcurrency,
+    ...settingsIn(file.stack),
     secrets_file: file.secrets_file,
     metricHistory: async () => {
       if (file.logs !== undefined) return createLogHistory(file.logs);
@@ -107,7 +97,6 @@ function deploymentOf(file: v.InferOutput<typeof endpointsFile>): Deployment {
       tables.data_keys,
     ),
     api: endpoints.api,
-    ...(file.stack.OutcomesBus !== undefined && { outcomes_bus: file.stack.OutcomesBus }),
     ...(file.functions.reconciler !== undefined && { reconciler: file.functions.reconciler }),
     caughtUp: () => askCaughtUp(endpoints.api),
     clients: {

@@ -1,5 +1,7 @@
+import * as v from 'valibot';
 import type { Channel } from '../../core/model/channels.ts';
 import { Problem } from '../../core/model/problem.ts';
+import { retryPolicyFromJson } from './settings-json.ts';
 
 const CONFIGURE = 'docs/reference/configuration.md says how a stage gets it';
 
@@ -75,4 +77,35 @@ export function tablesIn(outputs: Readonly<Record<string, string | undefined>>):
 
 export function newsletterQueues(has: { readonly prepare: string; readonly send: string } | undefined) {
   return ofStage(['prepare', 'send'], has ?? {}, () => LACKS.newsletters);
+}
+
+const number = v.optional(v.pipe(v.string(), v.digits(), v.transform(Number)));
+const text = v.optional(v.string());
+
+/** Outputs of the stack that say how the stage is set up; a stack or a runtime of before may lack some. */
+export const SETTING_OUTPUTS = {
+  SweepIntervalSeconds: v.pipe(v.string(), v.digits(), v.transform(Number)),
+  RetryPolicy: retryPolicyFromJson,
+  NewsletterQueues: v.optional(v.pipe(v.string(), v.parseJson(), v.object({ prepare: v.string(), send: v.string() }))),
+  NewsletterConfigurationSet: text,
+  UncertainMinutes: number,
+  OwnSendersOnly: text,
+  RequireAddress: text,
+  BatchConcurrency: number,
+  OutcomesBus: text,
+} as const;
+const settings = v.object(SETTING_OUTPUTS);
+
+export function settingsIn(outputs: v.InferOutput<typeof settings>) {
+  return {
+    newsletter_queues: newsletterQueues(outputs.NewsletterQueues),
+    sweep_interval_seconds: outputs.SweepIntervalSeconds,
+    retry_policy: outputs.RetryPolicy,
+    newsletter_configuration_set: outputs.NewsletterConfigurationSet,
+    uncertain_minutes: outputs.UncertainMinutes,
+    own_senders_only: outputs.OwnSendersOnly === 'true',
+    require_address: outputs.RequireAddress === 'true',
+    batch_concurrency: outputs.BatchConcurrency,
+    ...(outputs.OutcomesBus !== undefined && { outcomes_bus: outputs.OutcomesBus }),
+  };
 }

@@ -12,8 +12,8 @@ export interface HeldFields {
   readonly isIn: (text: string) => boolean;
   /** Whether it has one whose value would end an attribute without quotes. */
   readonly isUnquotedIn: (text: string) => boolean;
-  /** Whether it has the link to unsubscribe, as an address of its own. */
-  readonly hasLinkIn: (text: string) => boolean;
+  /** A text with its fields as a part of the HTML. */
+  readonly inHtml: (pieces: Pieces) => string;
   /** The word for the link to unsubscribe. */
   readonly link: string;
 }
@@ -29,13 +29,16 @@ export function holdFields(body: string, format: EmailContent['format'], others:
   while ([body, ...others].some((text) => text.toLowerCase().includes(word))) word += 'x';
   const values: InBraces['value'][] = [LINK];
   const indexes = new Map([[JSON.stringify(LINK), 0]]);
-  let source = '';
-  let at = 0;
-  for (const { start, end, value } of fieldsIn(body, format)) {
+  const hold = (value: InBraces['value']) => {
     const key = JSON.stringify(value);
     const index = indexes.get(key) ?? values.push(value) - 1;
     indexes.set(key, index);
-    source += body.slice(at, start) + wordOf(word, index, value);
+    return wordOf(word, index, value);
+  };
+  let source = '';
+  let at = 0;
+  for (const { start, end, value } of fieldsIn(body, format)) {
+    source += body.slice(at, start) + hold(value);
     at = end;
   }
   source += body.slice(at);
@@ -46,7 +49,7 @@ export function holdFields(body: string, format: EmailContent['format'], others:
     release: (converted, form) => released(converted.split(held), values, form),
     isIn: (text) => text.toLowerCase().includes(word),
     isUnquotedIn: (text) => valuesIn(text).some((value) => value.within === undefined && !isLink(value)),
-    hasLinkIn: (text) => text.includes(word) && valuesIn(text).some(isLink),
+    inHtml: (pieces) => pieces.map((piece) => (typeof piece === 'string' ? escapeHtml(piece) : hold(piece))).join(''),
     link: wordOf(word, 0, LINK),
   };
 }

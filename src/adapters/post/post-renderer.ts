@@ -1,16 +1,19 @@
 import { ExplainedError } from '../../core/model/problem.ts';
+import { beginning, utf8Bytes } from '../../core/model/text.ts';
 import { segmentFields, segmentMatcher } from '../../core/newsletter/audience/segment.ts';
 import type { EmailContent } from '../../core/newsletter/model/email.ts';
-import { type Pieces, piecesOf, withoutFields } from '../../core/newsletter/model/merge-fields.ts';
+import { type MergeUse, type Pieces, piecesOf, withoutFields } from '../../core/newsletter/model/merge-fields.ts';
 import type { Rendering, Renderings } from '../../core/newsletter/model/provider.ts';
 import type { PartSegments } from '../../core/newsletter/preparation/ports.ts';
 import { TooNestedError, tooNested } from '../content/convert-content.ts';
 import { escapeHtml } from '../content/escape-html.ts';
 import { htmlToPlainText, timeBoxed } from '../content/html-text.ts';
+import { linkedText } from '../content/linked-text.ts';
 import { parseSegment } from '../nql/parse-segment.ts';
 import { faultOfFields } from './field-faults.ts';
-import { textFooter, withFooter } from './footer.ts';
-import { holdFields } from './held-fields.ts';
+import { FOOTER_STYLE, htmlFooter, languageOf, textFooter, withAdditions } from './footer.ts';
+import { type HeldFields, holdFields } from './held-fields.ts';
+import { templated } from './mail-template.ts';
 import { findParts, withParts } from './segment-parts.ts';
 
 /** A rendering is a set of shown parts, as the bits of a number. */
@@ -29,9 +32,9 @@ export class PostError extends ExplainedError {
 
 /** The post as HTML, before parts are left out. @throws PostError, SegmentError */
 async function postParts(content: EmailContent) {
-  const { body, format, newsletter } = content;
-  const held = holdFields(body, format, [newsletter.name, content.subject]);
-  const html = await htmlOf(held.source, format);
+  const { body, format, newsletter, subject, preheader = '' } = content;
+  const held = holdFields(body, format, [JSON.stringify(newsletter), subject, preheader]);
+  const html = await htmlOf(held, format);
   const parts = format === 'text' ? [] : await orNested(() => findParts(html));
   if (parts.length > MAX_PARTS) {
     throw new PostError(
@@ -101,16 +104,46 @@ export async function renderChecked(content: EmailContent, shown: number): Promi
 type PostParts = Awaited<ReturnType<typeof postParts>>;
 
 async function renderParts({ html, parts, held }: PostParts, content: EmailContent, shown: number): Promise<Rendering> {
+  const { format, newsletter, preheader } = content;
   const subject = piecesOf(subjectLine(content.subject), 'subject');
   const own = withParts(html, parts, (part) => (shown & (1 << part)) !== 0);
-  const text = content.format === 'text' ? held.source : await orNested(() => htmlToPlainText(own));
-  const page = asDocument(own, subject, content.format === 'html' ? '' : STYLE);
-  const hasLink = held.hasLinkIn(text);
+  const text = format === 'text' ? held.source : await orNested(() => htmlToPlainText(own));
+  const inLists =
+    preheader !== undefined
+      ? piecesOf(subjectLine(preheader), 'subject')
+      : format === 'html'
+        ? []
+        : beginningOf(held.release(text, 'text'));
+  const additions = {
+    footer: htmlFooter(newsletter, held.link),
+    before: inLists.length === 0 ? '' : `${PREHEADER}${held.inHtml(inLists)}${FILLER}</div>`,
+    style: format === 'html' && /prefers-color-scheme/i.test(own) ? FOOTER_STYLE : '',
+  };
+  const page = withAdditions(asDocument(own, subject, content), additions, held.link);
   return {
     subject,
-    html: held.release(hasLink ? page : withFooter(page, content.newsletter.name, held.link), 'html'),
-    text: held.release(hasLink ? text : text + textFooter(content.newsletter.name, held.link), 'text'),
+    html: held.release(page, 'html'),
+    text: held.release(text + textFooter(newsletter, held.link, text), 'text'),
+    own_bytes: utf8Bytes(own),
   };
+}
+
+/** What is read of a mail before it is opened, and blanks behind it, so that nothing of the post follows. */
+const PREHEADER = '<div style="display:none;max-height:0;overflow:hidden;mso-hide:all">';
+const FILLER = '\u034f\u200c\u00a0'.repeat(60);
+const LONGEST_BEGINNING = 140;
+
+/** How a post begins, on one line; a field is taken whole. */
+function beginningOf(text: Pieces): Pieces {
+  const begun: (string | MergeUse)[] = [];
+  let room = LONGEST_BEGINNING;
+  for (const piece of text) {
+    if (room <= 0) break;
+    const shown = typeof piece === 'string' ? beginning(piece.replaceAll(/\s+/g, ' '), room) : piece;
+    room -= typeof shown === 'string' ? shown.length : 20;
+    if (typeof shown === 'string' || shown.field !== 'unsubscribe_url') begun.push(shown);
+  }
+  return begun;
 }
 
 async function orNested<T>(convert: () => T | Promise<T>): Promise<T> {
@@ -125,32 +158,28 @@ async function orNested<T>(convert: () => T | Promise<T>): Promise<T> {
 /** A subject is one line: SES refuses line breaks. */
 const subjectLine = (subject: string): string => subject.replace(/\p{Cc}+/gu, ' ').trim();
 
-async function htmlOf(source: string, format: EmailContent['format']): Promise<string> {
+async function htmlOf({ source, link }: HeldFields, format: EmailContent['format']): Promise<string> {
   if (format === 'html') return source;
-  if (format === 'text') return `<div style="white-space:pre-wrap">${escapeHtml(source)}</div>`;
+  if (format === 'text') {
+    // Outlook for Windows knows no preserved lines.
+    const lines = linkedText(source, { held: link }).replaceAll(/\r\n?|\n/g, '<br>');
+    return `<div style="white-space:pre-wrap">${lines}</div>`;
+  }
   const why = tooNested({ body: source, format: 'MARKDOWN' });
   if (why !== undefined) throw new PostError('nesting', `The Markdown ${why}; simplify it.`);
   const { markdownToHtml } = await import('../content/markdown-html.ts');
   return timeBoxed(() => markdownToHtml(source));
 }
 
-/**
- * How Markdown and text look; HTML is its author's. Wide pictures and code fit into a phone. No colour but a grey that is
- * seen on both grounds: a mail program in the dark turns its own.
- */
-const STYLE =
-  '<meta name="color-scheme" content="light dark"><style>:root{color-scheme:light dark}' +
-  'body{max-width:40em;margin:0 auto;padding:1em;font-family:-apple-system,"Segoe UI",Roboto,"Noto Sans",Meiryo,sans-serif;' +
-  'line-height:1.5;overflow-wrap:break-word}h1,h2,h3{line-height:1.25}img{max-width:100%;height:auto}' +
-  'table{border-collapse:collapse}th,td{border:1px solid #999;padding:.25em .4em}' +
-  'pre{white-space:pre-wrap;border:1px solid #999;border-radius:4px;padding:.6em}pre,code{font-size:.9em}pre code{font-size:1em}' +
-  'blockquote{margin:1em 0;padding:0 1em;border-left:3px solid #999}</style>';
-
 /** The title of the page is no place for a value: nobody reads it. */
-function asDocument(html: string, subject: Pieces, style: string): string {
-  if (/<html[\s>]/i.test(html)) return html;
+function asDocument(html: string, subject: Pieces, { format, newsletter }: EmailContent): string {
+  if (format === 'html' && /<html[\s>]/i.test(html)) return html;
+  const { style, attributes, body } =
+    format === 'html' ? { style: '', attributes: '', body: html } : templated(html, newsletter);
   return (
-    `<!doctype html><html><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">${style}` +
-    `<title>${escapeHtml(withoutFields(subject).trim())}</title></head><body>${html}</body></html>`
+    `<!doctype html><html lang="${languageOf(newsletter)}"><head><meta charset="utf-8">` +
+    '<meta name="viewport" content="width=device-width, initial-scale=1">' +
+    (style && `<meta name="color-scheme" content="light dark"><style>${style}</style>`) +
+    `<title>${escapeHtml(withoutFields(subject).trim())}</title></head><body${attributes}>${body}</body></html>`
   );
 }

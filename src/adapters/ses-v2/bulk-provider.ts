@@ -11,8 +11,7 @@ import {
   type Refusal,
   type Rendering,
 } from '../../core/newsletter/model/provider.ts';
-import { inAddress } from '../content/addresses.ts';
-import { escapeHtml } from '../content/escape-html.ts';
+import { writtenValue } from '../content/addresses.ts';
 import { fromHeader, mailbox } from '../email/address.ts';
 import { answerExcerpt } from '../http/answers.ts';
 import { sdkFacts } from '../http/network-classification.ts';
@@ -37,7 +36,14 @@ export function createBulkProvider({ client, configurationSet }: BulkProviderOpt
         FromEmailAddress: fromHeader(call.from) ?? call.from,
         ...(call.reply_to !== undefined && { ReplyToAddresses: [call.reply_to] }),
         ConfigurationSetName: configurationSetOf(configurationSet, call.track),
-        DefaultContent: { Template: { TemplateContent: templateOf(rendering), TemplateData: '{}' } },
+        DefaultContent: {
+          Template: {
+            TemplateContent: templateOf(rendering),
+            TemplateData: '{}',
+            // Beside those of an entry, whose names are others.
+            ...(call.list_id !== undefined && { Headers: [{ Name: 'List-ID', Value: `<${call.list_id}>` }] }),
+          },
+        },
         BulkEmailEntries: entries.map((entry) => entryOf(entry, rendering)),
       });
       try {
@@ -163,11 +169,7 @@ export const templateOf = (rendering: Rendering): Template => prepare(rendering)
 export function entryData({ values }: Pick<BulkEntry, 'values'>, rendering: Rendering): string {
   const { variables, literals } = prepare(rendering);
   const data: Record<string, string> = { ...literals };
-  for (const { name, form, use } of variables) {
-    const value = values[use.field] ?? use.fallback ?? '';
-    data[name] =
-      use.within === undefined ? (form === 'html' ? escapeHtml(value) : value) : inAddress(value, use.within);
-  }
+  for (const { name, form, use } of variables) data[name] = writtenValue(use, values, form);
   return JSON.stringify(data);
 }
 

@@ -1,5 +1,6 @@
 import { createHash, createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import type { RecipientPlace } from '../../core/newsletter/events/unsubscribe.ts';
+import type { MailLanguage } from '../../core/newsletter/model/email.ts';
 import { escapeHtml } from '../content/escape-html.ts';
 import { createKeyRings, signingKey } from '../signing/key-ring.ts';
 
@@ -21,22 +22,9 @@ export const PAGE_HEADERS = {
   'cache-control': 'no-store',
 } as const;
 
-export type Language = 'en' | 'ja';
-
-interface Texts {
-  readonly ask: (newsletter: string) => string;
-  readonly button: string;
-  readonly done: string;
-  readonly doneMore: string;
-  readonly invalid: string;
-  readonly invalidMore: string;
-  readonly fault: string;
-  readonly faultMore: string;
-}
-
-const TEXTS: Readonly<Record<Language, Texts>> = {
+const TEXTS = {
   en: {
-    ask: (newsletter) => `Unsubscribe from ${newsletter}?`,
+    ask: (newsletter: string) => `Unsubscribe from ${newsletter}?`,
     button: 'Unsubscribe',
     done: 'You are unsubscribed',
     doneMore: 'You get no more mail of this newsletter. A mail that was on its way may still arrive.',
@@ -46,7 +34,7 @@ const TEXTS: Readonly<Record<Language, Texts>> = {
     faultMore: 'Please try again in a minute.',
   },
   ja: {
-    ask: (newsletter) => `${newsletter}の配信を停止しますか？`,
+    ask: (newsletter: string) => `${newsletter}の配信を停止しますか？`,
     button: '配信を停止する',
     done: '配信を停止しました',
     doneMore: 'このニュースレターは今後届きません。送信中のメールは届くことがあります。',
@@ -57,12 +45,12 @@ const TEXTS: Readonly<Record<Language, Texts>> = {
   },
 };
 
-export function languageOf(acceptLanguage: string | undefined): Language {
+export function languageOf(acceptLanguage: string | undefined): MailLanguage {
   return /^\s*ja\b/i.test(acceptLanguage ?? '') ? 'ja' : 'en';
 }
 
 /** The form has no address to post to: it posts to the page's own. */
-export function askPage(newsletter: string, language: Language): string {
+export function askPage(newsletter: string, language: MailLanguage): string {
   const { ask, button } = TEXTS[language];
   const form =
     '<form method="post"><input type="hidden" name="List-Unsubscribe" value="One-Click">' +
@@ -70,11 +58,11 @@ export function askPage(newsletter: string, language: Language): string {
   return page(language, ask(newsletter), form);
 }
 
-export function textPage(text: 'done' | 'invalid' | 'fault', language: Language): string {
+export function textPage(text: 'done' | 'invalid' | 'fault', language: MailLanguage): string {
   return page(language, TEXTS[language][text], `<p>${TEXTS[language][`${text}More`]}</p>`);
 }
 
-function page(language: Language, title: string, content: string): string {
+function page(language: MailLanguage, title: string, content: string): string {
   const heading = escapeHtml(title);
   return (
     `<!doctype html><html lang="${language}"><head><meta charset="utf-8">` +
@@ -116,6 +104,24 @@ export function readUnsubscribeToken(secret: string, token: string): RecipientPl
   }
   if (key === undefined || !timingSafeEqual(Buffer.from(mac), Buffer.from(macOf(key, place)))) return undefined;
   return { email_id, batch_id, chunk: Number(chunk), n: Number(n), ...(email_hash !== undefined && { email_hash }) };
+}
+
+const MAIL_USE = 'pages of mails';
+const mailRingOf = createKeyRings(MAIL_USE);
+
+/** The signed token of a mailing's page, as everybody may see it: it unsubscribes nobody. */
+export function mailToken(secret: string, email_id: string): string {
+  const ring = mailRingOf(secret);
+  const mail = `${email_id}.${ring.current}`;
+  return `${mail}.${macOf(signingKey(ring, MAIL_USE), mail)}`;
+}
+
+/** The mailing whose token a text begins with. */
+export function readMailToken(secret: string, token: string): string | undefined {
+  const [, mail, email_id, id, mac] = /^(([\w-]{1,64})\.([a-z0-9]{1,10}))\.([\w-]+)/.exec(token) ?? [];
+  const key = mailRingOf(secret).keys.get(id ?? '');
+  if (mail === undefined || key === undefined || mac?.length !== MAC_CHARACTERS) return undefined;
+  return timingSafeEqual(Buffer.from(mac), Buffer.from(macOf(key, mail))) ? email_id : undefined;
 }
 
 function macOf(key: KeyObject, place: string): string {

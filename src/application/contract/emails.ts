@@ -39,7 +39,13 @@ const summaryEntries = {
 };
 const stateCounts = v.entriesFromList(SHOWN_STATES, count);
 
-export const acceptedEmail = v.strictObject({ email_id: v.string(), status: v.picklist(EMAIL_STATUSES) });
+export const acceptedEmail = v.strictObject({
+  email_id: v.string(),
+  status: v.picklist(EMAIL_STATUSES),
+  warnings: v.exactOptional(
+    v.pipe(v.array(v.string()), v.description('Of a publication: what the mail lacks by law, as sentences')),
+  ),
+});
 export const resolvedEmail = v.strictObject({
   ...acceptedEmail.entries,
   resolved: v.pipe(count, v.description('Uncertain recipients that were decided about')),

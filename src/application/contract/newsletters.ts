@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { MAIL_LANGUAGES } from '../../core/newsletter/model/email.ts';
 import { MEMBER_STATUSES, SUPPRESSION_REASONS } from '../../core/newsletter/model/member.ts';
 import { SHOWN_STATES } from '../../core/newsletter/model/recipient-state.ts';
 import { emailEntries, testSchema } from './api/emails.ts';
@@ -17,6 +18,12 @@ const setUp = {
   sending_domain: v.exactOptional(v.string()),
   fallback_domain: v.exactOptional(v.string()),
   track: v.exactOptional(v.strictObject({ opens: v.boolean(), clicks: v.boolean() })),
+  sender_name: v.exactOptional(v.string()),
+  postal_address: v.exactOptional(v.string()),
+  contact: v.exactOptional(v.string()),
+  language: v.exactOptional(v.picklist(MAIL_LANGUAGES)),
+  accent_color: v.exactOptional(v.string()),
+  logo_url: v.exactOptional(v.string()),
 };
 export const newsletter = v.strictObject({ tenant_id: v.string(), ...setUp, created_at: time, updated_at: time });
 

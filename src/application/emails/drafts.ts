@@ -1,6 +1,6 @@
 import { Problem } from '../../core/model/problem.ts';
 import { type RequestDryRunDeps, requestDryRun } from '../../core/newsletter/lifecycle/dry-run.ts';
-import { newEmail, type Publication, publishEmail, replaceEmail } from '../../core/newsletter/lifecycle/publish.ts';
+import { newEmail, publishEmail, replaceEmail } from '../../core/newsletter/lifecycle/publish.ts';
 import type { Email, EmailContent } from '../../core/newsletter/model/email.ts';
 import type { NewsletterQueues, NewsletterStore } from '../../core/newsletter/model/ports.ts';
 import { sendTestMail, type TestMailDeps, type TestMailResult } from '../../core/newsletter/sending/test-mail.ts';
@@ -57,14 +57,15 @@ export async function keptDryRun(email_id: string, access: DraftAccess) {
   throw new Problem('not-found', 'There is no such dry run: it is kept for a day, if it had many members.');
 }
 
-export function publish(
-  { publication, repeat }: { readonly publication: Publication; readonly repeat: boolean },
-  access: DraftDeps,
-): Decision<Email> {
+/** An email with what its mails lack, as sentences. */
+export type Published = Email & { readonly warnings?: readonly string[] };
+type Found = Awaited<ReturnType<typeof toPublication>>;
+
+export function publish({ publication, repeat, warnings }: Found, access: DraftDeps): Decision<Published> {
   const { email_id, tenant_id: tenant, content } = publication;
   const details = { tenant, newsletter: content.newsletter.newsletter_id };
   return decisionOf({ what: 'email.send', on: [email_id], details }, async () => ({
-    answer: await publishEmail(publication, access),
+    answer: { ...(await publishEmail(publication, access)), ...(warnings && { warnings }) },
     result: { [repeat ? 'repeated' : 'published']: 1 },
   }));
 }
@@ -101,14 +102,14 @@ export async function replaceBy(
   asked: object,
   access: DraftDeps,
   known_at?: string,
-): Promise<Decision<Email>> {
+): Promise<Decision<Published>> {
   const { email_id, tenant_id } = email;
   const request = check(replaceSchema, asked);
   // An id that no email has: the time must be to come, whatever the email had before.
-  const { publication } = await publicationOf({ tenant_id, request, email_id: `${email_id}-next` }, access);
+  const { publication, warnings } = await publicationOf({ tenant_id, request, email_id: `${email_id}-next` }, access);
   const details = { tenant: tenant_id, request: publication.request_hash };
   return decisionOf({ what: 'email.replace', on: [email_id], details }, async () => ({
-    answer: await replaceEmail(email, publication, access, known_at),
+    answer: { ...(await replaceEmail(email, publication, access, known_at)), ...(warnings && { warnings }) },
     result: { replaced: 1 },
   }));
 }

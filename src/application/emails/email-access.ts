@@ -20,6 +20,7 @@ export function emailAccess({ deployment, dynamodb, sqs, clock, newId, local = f
     chunks: createChunkStore(dynamodb, { table: tables.email_recipients, sealer, clock }),
     events: createEventStore(dynamodb, tables.email_batches, clock),
     newsletters: createNewsletterStore(dynamodb, tables.newsletters, deployment.own_senders_only),
+    require_address: deployment.require_address === true,
     budgets: createPacingStore(dynamodb, tables.pipeline_state),
     queues: createNewsletterQueues(sqs, newsletter_queues),
     // The clock of the deployment starts it to the second; operators need no right to make schedules.

@@ -6,7 +6,7 @@ import { type FieldFault, Problem } from '../../core/model/problem.ts';
 import { type Clock, parseTime } from '../../core/model/time.ts';
 import { SegmentError } from '../../core/newsletter/audience/segment.ts';
 import type { Publication } from '../../core/newsletter/lifecycle/publish.ts';
-import type { EmailContent, Newsletter } from '../../core/newsletter/model/email.ts';
+import { type EmailContent, missingIdentification, type Newsletter } from '../../core/newsletter/model/email.ts';
 import { mergeFieldRefusal } from '../../core/newsletter/model/merge-fields.ts';
 import type { EmailStore, NewsletterStore } from '../../core/newsletter/model/ports.ts';
 import { foreignSenders } from '../../core/newsletter/model/senders.ts';
@@ -21,6 +21,8 @@ export interface PublicationDeps {
   readonly emails: Pick<EmailStore, 'read'>;
   /** Why the provider would refuse the sender, and what to do; undefined: it would not. */
   readonly senderFault: (from: string) => Promise<string | undefined>;
+  /** The stage publishes no mail that does not say who sends it. */
+  readonly require_address?: boolean;
   readonly clock: Clock;
 }
 
@@ -36,28 +38,36 @@ export async function toPublication(
   request: EmailRequest,
   ids: Pick<Publication, 'email_id' | 'request_hash' | 'tenant_id'>,
   deps: PublicationDeps,
-): Promise<{ readonly publication: Publication; readonly repeat: boolean }> {
-  const { newsletter_id, subject, body, format, segment, delivery_window_minutes } = request;
+): Promise<{
+  readonly publication: Publication;
+  readonly repeat: boolean;
+  /** What the mail lacks, as sentences. */
+  readonly warnings?: readonly string[];
+}> {
+  const { newsletter_id, subject, preheader, body, format, segment, delivery_window_minutes } = request;
   const [newsletter, stored] = await Promise.all([
     deps.newsletters.read(ids.tenant_id, newsletter_id),
     deps.emails.read(ids.email_id),
   ]);
   const scheduled_at = request.scheduled_at && parseTime(request.scheduled_at)?.toISOString();
   const repeat = stored !== undefined;
+  const missing = newsletter && missingIdentification(newsletter);
   const faults = [
     newsletter === undefined && unknownNewsletter(newsletter_id),
     await segmentFault(segment),
-    await bodyFault({ subject, body, format, newsletter: newsletter ?? UNKNOWN }),
+    await bodyFault(defined({ subject, preheader, body, format, newsletter: newsletter ?? UNKNOWN })),
     !repeat && scheduled_at !== undefined && timeFault(scheduled_at, deps.clock()),
     !repeat && newsletter !== undefined && (await senderFault(newsletter, deps)),
+    !repeat && deps.require_address === true && missing !== undefined && identificationFault(missing),
   ].filter((fault) => fault !== undefined && fault !== false);
-  const fields = mergeFieldRefusal({ subject, body, format });
+  const fields = mergeFieldRefusal({ subject, preheader, body, format });
   if (newsletter === undefined || faults.length > 0 || fields !== undefined) {
     const sentences = [...faults.map(({ message }) => message), ...(fields ? [fields.message] : [])];
     throw new Problem('invalid-request', sentences.join(' '), { errors: [...faults, ...(fields?.errors ?? [])] });
   }
-  const content: EmailContent = { subject, body, format, newsletter };
-  return { publication: defined({ ...ids, content, segment, scheduled_at, delivery_window_minutes }), repeat };
+  const content: EmailContent = defined({ subject, preheader, body, format, newsletter });
+  const publication = defined({ ...ids, content, segment, scheduled_at, delivery_window_minutes });
+  return { publication, repeat, ...(missing !== undefined && { warnings: [missing] }) };
 }
 
 function unknownNewsletter(newsletter_id: string): FieldFault {
@@ -103,6 +113,11 @@ async function bodyFault(content: EmailContent): Promise<FieldFault | undefined>
     if (!(error instanceof ConversionTooSlowError || error instanceof RangeError)) throw error;
     return { path: 'body', rule: 'readable', message: 'The body cannot be converted: make it simpler or shorter.' };
   }
+}
+
+function identificationFault(missing: string): FieldFault {
+  const message = `${missing} This stage publishes none that does not (newsletter.requireAddress).`;
+  return { path: 'newsletter_id', rule: 'identification', message };
 }
 
 function timeFault(scheduled_at: string, now: Date): FieldFault | undefined {

@@ -1,5 +1,4 @@
 import { shownDryRun } from '../../core/newsletter/lifecycle/dry-run.ts';
-import type { Email } from '../../core/newsletter/model/email.ts';
 import { shownResolved } from '../../core/newsletter/views/email-view.ts';
 import type { Decided } from '../audit.ts';
 import { EMAIL_ACTIONS } from '../contract/choices.ts';
@@ -20,6 +19,7 @@ import {
   resolveBody,
   writtenEmail,
 } from '../contract/newsletters.ts';
+import type { Published } from '../emails/drafts.ts';
 import { emailAccess } from '../emails/email-access.ts';
 import {
   decideEmail,
@@ -48,9 +48,12 @@ async function drafts(deps: RouteDeps) {
 /** The longest post as JSON. */
 const max_bytes = 1024 * 1024;
 
-const accepted = ({ answer: { email_id, status } }: Decided<Pick<Email, 'email_id' | 'status'>>) => ({
+const accepted = ({
+  answer: { email_id, status, warnings },
+}: Decided<Pick<Published, 'email_id' | 'status' | 'warnings'>>) => ({
   email_id,
   status,
+  ...(warnings && { warnings }),
 });
 
 /** Newsletters, and their emails with live counts, recipients by state, and what operators decide about them. */

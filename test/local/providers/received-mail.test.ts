@@ -25,7 +25,7 @@ const { simpleParser } = createRequire(import.meta.url)('mailparser') as {
 const SET = 'notification-retry-dev-newsletters';
 const LINK = 'https://example.com/post?a=1&amp;b=2';
 const NAME = { field: 'name' };
-const HTML = `<p>こんにちは {name}</p><a class="x" href="${LINK}">read</a>`;
+const HTML = `<p>こんにちは {name}</p><a class="x" href="${LINK}">read</a><a ses:no-track href="https://u.example/">out</a>`;
 
 const CALL: BulkCall = {
   from: 'Weekly <weekly@example.com>',
@@ -110,6 +110,16 @@ describe('a newsletter mail as its reader gets it', () => {
     const led = `awstrack.me/L0/${encodeURIComponent(LINK.replace('&amp;', '&'))}/1/`;
     expect(html.includes(led)).toBe(track?.clicks ?? true);
     expect(html.includes('<img')).toBe(track?.opens ?? true);
+    expect(html).toContain('<a href="https://u.example/">out</a>');
+  });
+
+  it('says which list it is of, and who gets replies', async () => {
+    const { mail } = await delivered({ list_id: 'weekly.T1.example.com', reply_to: 'us@example.com' });
+    expect(mail?.headers.get('list')).toMatchObject({
+      id: { name: 'weekly.T1.example.com' },
+      unsubscribe: { url: 'https://api.example.com/u/token' },
+    });
+    expect(mail?.headers.get('reply-to')).toMatchObject({ text: 'us@example.com' });
   });
 
   it('does not go out with a configuration set that the stack does not have', async () => {

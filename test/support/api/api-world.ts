@@ -70,6 +70,7 @@ export async function startApiWorld(more: readonly ServedRoute[] = []) {
     members?: Partial<TenantMembersDeps['members']>;
     queues?: Partial<DraftDeps['queues']>;
     lanes?: 'away';
+    require_address?: boolean;
   } = {};
   const said: string[] = [];
   const metrics = new Metrics({ namespace: 'test' });
@@ -212,7 +213,8 @@ export async function startApiWorld(more: readonly ServedRoute[] = []) {
       emailDeps.allowed.mails = Number.POSITIVE_INFINITY;
       const tenant_id = `tenant-${randomUUID()}`;
       const { key } = await this.key(tenant_id);
-      const body = { name: 'Weekly', from: 'Weekly <n@example.com>' };
+      const says = { sender_name: 'K & Co', postal_address: '1-1 Chiyoda, Tokyo', contact: 'ask@example.com' };
+      const body = { name: 'Weekly', from: 'Weekly <n@example.com>', ...says };
       await this.call('PUT', '/v1/newsletters/weekly', { key, body });
       return { tenant_id, key };
     },
@@ -271,7 +273,7 @@ function emailRouteDeps({
   readonly sealer: ReturnType<typeof sealerOn>;
   readonly hashKey: () => Promise<string>;
   readonly clock: () => Date;
-  readonly faults: { readonly queues?: Partial<DraftDeps['queues']> };
+  readonly faults: { readonly queues?: Partial<DraftDeps['queues']>; readonly require_address?: boolean };
 }) {
   const queued: (PrepareMessage | SendMessage)[] = [];
   const scheduled = new Map<string, string>();
@@ -281,6 +283,9 @@ function emailRouteDeps({
   const limited: string[] = [];
   const deps: DraftDeps = {
     hashKey,
+    get require_address() {
+      return faults.require_address === true;
+    },
     emails: createEmailStore(client, tables.emails, clock),
     batches: createBatchStore(client, tables.email_batches, clock),
     chunks: createChunkStore(client, { table: tables.email_recipients, sealer, clock }),

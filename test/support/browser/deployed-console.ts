@@ -98,6 +98,7 @@ async function apiOf(issuer: Issuer, ops: Operations) {
     BATCH_CONCURRENCY: '2',
     UNCERTAIN_MINUTES: '15',
     OWN_SENDERS_ONLY: 'false',
+    REQUIRE_ADDRESS: 'false',
     NEWSLETTER_CONFIGURATION_SET: 'newsletters',
     RETRY_POLICY: JSON.stringify({
       base_interval_seconds: 300,

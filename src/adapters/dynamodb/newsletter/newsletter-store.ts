@@ -14,6 +14,12 @@ const OPTIONAL = [
   'sending_domain',
   'fallback_domain',
   'track',
+  'sender_name',
+  'postal_address',
+  'contact',
+  'language',
+  'accent_color',
+  'logo_url',
 ] as const satisfies readonly (keyof Newsletter)[];
 
 /** No newsletter is called so: ids have no `@`. */

@@ -17,6 +17,12 @@ const MAX_TEST_ADDRESSES = 10;
 export const emailEntries = {
   newsletter_id: newsletterId,
   subject: described(line(500), 'May have merge fields, such as {first_name, "there"}'),
+  preheader: v.optional(
+    described(
+      line(200),
+      'What lists of mails show behind the subject. May have merge fields. Default: how the post begins',
+    ),
+  ),
   body: described(
     text(MAX_BODY),
     'At most 256 KB. May have merge fields, and parts for some members: <div data-gh-segment="…">',

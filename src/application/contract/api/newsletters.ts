@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { mailbox, mailDomain, senderMailbox } from '../../../adapters/email/address.ts';
+import { MAIL_LANGUAGES } from '../../../core/newsletter/model/email.ts';
 import { MEMBER_STATUSES, SUPPRESSION_REASONS } from '../../../core/newsletter/model/member.ts';
 import { whole as index, instant as time } from '../fields.ts';
 import { described, problem } from './answers.ts';
@@ -44,6 +45,28 @@ const tracking = described(
   'What is tracked. Both by default',
 );
 
+const webAddress = v.pipe(line(2_000), v.regex(/^https:\/\/[^\s"'<>\\]+$/, 'must be a URL that begins with https://'));
+
+/** How its mails look and who they say sends them, as they are stored. */
+const appearance = {
+  sender_name: v.optional(described(line(200), 'The person or company that sends it, in the footer of each mail')),
+  postal_address: v.optional(described(line(300), 'Where that person or company is')),
+  contact: v.optional(described(line(300), 'Where to ask or complain: an address, a telephone number or a URL')),
+  language: v.optional(
+    described(
+      v.picklist(MAIL_LANGUAGES, `must be one of ${MAIL_LANGUAGES.join(', ')}`),
+      'Of its mails, their footer and the pages behind their links. Default: en',
+    ),
+  ),
+  accent_color: v.optional(
+    described(
+      v.pipe(line(7), v.regex(/^#[0-9a-fA-F]{6}$/, 'must be a colour such as #1a5fb4')),
+      'Of links and buttons in Markdown and text, as light or dark as can be read',
+    ),
+  ),
+  logo_url: v.optional(described(webAddress, 'A picture above Markdown and text, in place of the name')),
+};
+
 export const newsletterSchema = v.strictObject(
   {
     name: line(200),
@@ -56,6 +79,7 @@ export const newsletterSchema = v.strictObject(
       described(domain, 'For recipients beyond the warming of the sending domain. Without it there is none'),
     ),
     track: v.optional(tracking),
+    ...appearance,
   },
   objectMessage,
 );
@@ -111,12 +135,8 @@ export const resubscribeSchema = v.strictObject({ newsletter_id: newsletterId },
 
 export const newsletterAnswer = v.object({
   newsletter_id: v.string(),
-  name: v.string(),
-  from: v.string(),
-  reply_to: v.optional(v.string()),
-  sending_domain: v.optional(v.string()),
-  fallback_domain: v.optional(v.string()),
-  track: v.optional(v.object({ opens: v.boolean(), clicks: v.boolean() })),
+  ...newsletterSchema.entries,
+  warnings: v.optional(described(v.array(v.string()), 'What its mails lack by law, as sentences')),
   created_at: time,
   updated_at: time,
 });

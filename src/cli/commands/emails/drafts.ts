@@ -22,6 +22,7 @@ import { printResult } from '../../../terminal/output.ts';
 import { withProgress } from '../../../terminal/progress.ts';
 import { table } from '../../../terminal/table.ts';
 import { onDeployment, type Session } from '../../session/session.ts';
+import { warningLines } from './newsletters.ts';
 import { parseAt, requestOf } from './post.ts';
 
 export const addEmailsSend = onDeployment({
@@ -56,15 +57,16 @@ Example:
     const found = await publicationOf({ tenant_id, request, email_id }, access);
     if (dryRun) return showDryRun(session, found.publication, access);
     const { repeat } = found;
-    const { email_id: id, status, scheduled_at } = await session.decide(publish(found, access));
+    const { email_id: id, status, scheduled_at, warnings } = await session.decide(publish(found, access));
     const local = session.local ? ' --local' : '';
-    printResult(session, { email_id: id, status, ...(repeat && { repeat }) }, () => {
+    const warned = warnings && { warnings };
+    printResult(session, { email_id: id, status, ...(repeat && { repeat }), ...warned }, () => {
       const follow = `Follow it: npm run ops -- emails status ${id} --watch${local}`;
       if (repeat) {
         return `${id} was published before and is ${status}; nothing was published now. ${follow}\nTo send the same post once more, give the command --idempotency-key with a word of yours.\n`;
       }
       const when = scheduled_at === undefined ? 'is being sent' : `is sent at ${scheduled_at}`;
-      return `${id} ${when}. ${follow}\n`;
+      return `${id} ${when}. ${follow}\n${warningLines({ ...warned })}`;
     });
     return 0;
   },
@@ -174,9 +176,11 @@ export const addEmailsReplace = onDeployment({
       ...(delivery_window_minutes !== undefined && { delivery_window_minutes }),
     };
     const request = await requestOf(session, file, { tenant, newsletter: newsletter_id, ...options }, access, stored);
-    const { status, scheduled_at: at } = await session.decide(replaceBy(email, request, access));
-    printResult(session, { email_id: id, status, ...(at !== undefined && { scheduled_at: at }) }, () =>
-      at === undefined ? `${id} is replaced, and is being sent.\n` : `${id} is replaced, and is sent at ${at}.\n`,
-    );
+    const { status, scheduled_at: at, warnings } = await session.decide(replaceBy(email, request, access));
+    const warned = warnings && { warnings };
+    printResult(session, { email_id: id, status, ...(at !== undefined && { scheduled_at: at }), ...warned }, () => {
+      const when = at === undefined ? 'is being sent' : `is sent at ${at}`;
+      return `${id} is replaced, and ${when}.\n${warningLines({ ...warned })}`;
+    });
   },
 });

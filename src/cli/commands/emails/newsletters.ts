@@ -1,3 +1,4 @@
+import { newsletterSchema } from '../../../application/contract/api/newsletters.ts';
 import {
   decideNewsletter,
   decideSender,
@@ -5,13 +6,21 @@ import {
   newsletterStore,
   shownNewsletter,
 } from '../../../application/newsletters.ts';
-import type { Newsletter } from '../../../core/newsletter/model/email.ts';
+import { MAIL_LANGUAGES, type Newsletter } from '../../../core/newsletter/model/email.ts';
 import type { SenderAction } from '../../../core/newsletter/model/ports.ts';
-import { required, value } from '../../../terminal/command.ts';
+import { choice, required, value } from '../../../terminal/command.ts';
 import { parseId } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { fields, table } from '../../../terminal/table.ts';
 import { faultInOptions, newsletterNotFound, onDeployment, type Session, sayNext } from '../../session/session.ts';
+
+/** Each has an option of its name. */
+const FIELDS = Object.keys(newsletterSchema.entries).filter((field) => field !== 'track');
+const keyOf = (field: string): string => field.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+
+/** What a mail lacks, each in a line of its own. */
+export const warningLines = ({ warnings = [] }: { readonly warnings?: readonly string[] }): string =>
+  warnings.map((warning) => `Warning: ${warning}\n`).join('');
 
 const TENANT = required(value('the tenant', parseId));
 
@@ -26,37 +35,30 @@ export const addNewslettersCreate = onDeployment({
     '--reply-to <ADDRESS>': 'who gets the replies',
     '--sending-domain <DOMAIN>': 'replaces the domain of --from while its warming allows it',
     '--fallback-domain <DOMAIN>': 'for mails beyond the warming of the sending domain',
+    '--sender-name <NAME>': 'the person or company that sends it; like the next two, the law has each mail say it',
+    '--postal-address <ADDRESS>': 'where that person or company is',
+    '--contact <TEXT>': 'where to ask or complain: an address, a telephone number or a URL',
+    '--language <TAG>': choice('of its mails, their footer and the pages behind their links', MAIL_LANGUAGES),
+    '--accent-color <COLOR>': 'of links and buttons, such as #1a5fb4',
+    '--logo-url <URL>': 'a picture above each mail in Markdown or text, in place of the name',
     '--no-opens': 'no pixel in its mails: opens are not counted',
     '--no-clicks': 'links as they were written: clicks are not counted',
   },
   help: '\nExample:\n  npm run ops -- newsletters create weekly --tenant TENANT001 --name Weekly --from "Weekly <news@example.com>"',
   async run(session, options, [newsletter_id = '']) {
-    const { tenant, name, from, replyTo, sendingDomain, fallbackDomain, opens, clicks } = options;
-    const given = {
-      name,
-      from,
-      reply_to: replyTo,
-      sending_domain: sendingDomain,
-      fallback_domain: fallbackDomain,
-      ...((!opens || !clicks) && { track: { opens, clicks } }),
-    };
-    const asked = { tenant, newsletter_id };
+    const { tenant, opens, clicks } = options;
+    const written: Readonly<Record<string, unknown>> = options;
+    const fields = Object.fromEntries(FIELDS.map((field) => [field, written[keyOf(field)]]));
+    const given = { ...fields, ...((!opens || !clicks) && { track: { opens, clicks } }) };
+    const names = Object.fromEntries(FIELDS.map((field) => [field, `--${field.replaceAll('_', '-')}`]));
     const stored = await session
-      .decide(decideNewsletter(asked, given, newsletterDeps(session)))
-      .catch((error: unknown) =>
-        faultInOptions(error, {
-          newsletter_id: 'The id',
-          name: '--name',
-          from: '--from',
-          reply_to: '--reply-to',
-          sending_domain: '--sending-domain',
-          fallback_domain: '--fallback-domain',
-        }),
-      );
+      .decide(decideNewsletter({ tenant, newsletter_id }, given, newsletterDeps(session)))
+      .catch((error: unknown) => faultInOptions(error, { ...names, newsletter_id: 'The id' }));
+    const shown = shownNewsletter(stored);
     printResult(
       session,
-      shownNewsletter(stored),
-      () => `${newsletter_id} is stored: ${stored.name}, from ${stored.from}.\n`,
+      shown,
+      () => `${newsletter_id} is stored: ${stored.name}, from ${stored.from}.\n${warningLines(shown)}`,
     );
     sayNext('Import its members', `members import FILE.csv --tenant ${tenant} --newsletter ${newsletter_id}`, session);
   },
@@ -89,8 +91,13 @@ export const addNewslettersShow = onDeployment({
   async run(session, { tenant }, [id = '']) {
     const found = await newsletterStore(session).read(tenant, id);
     if (found === undefined) throw newsletterNotFound(tenant, id, session);
-    const { track: _, ...rest } = shownNewsletter(found);
-    printResult(session, shownNewsletter(found), () => fields([...Object.entries(rest), ['tracked', tracked(found)]]));
+    const shown = shownNewsletter(found);
+    const { track: _, warnings: __, ...rest } = shown;
+    printResult(
+      session,
+      shown,
+      () => fields([...Object.entries(rest), ['tracked', tracked(found)]]) + warningLines(shown),
+    );
   },
 });
 

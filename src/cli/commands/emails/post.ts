@@ -24,6 +24,7 @@ const FORMATS: Readonly<Record<string, EmailFormat>> = {
 
 interface Post {
   readonly subject: string;
+  readonly preheader?: string;
   readonly body: string;
   readonly format: EmailFormat;
   readonly segment?: string;
@@ -64,6 +65,7 @@ export function parsePost(text: string, format: EmailFormat, path: string): Post
 /** What the front matter of a post may set, and how the command names it. */
 const MATTER = {
   subject: { option: undefined, read: (value: string) => value },
+  preheader: { option: undefined, read: (value: string) => value },
   segment: { option: '--segment', read: (value: string) => value },
   scheduled_at: { option: '--scheduled-at', read: parseAt },
   delivery_window_minutes: { option: '--window', read: Number },
@@ -140,6 +142,7 @@ function checkPost(raw: object, file: string): EmailRequest {
       scheduled_at: '--scheduled-at',
       delivery_window_minutes: '--window',
       subject: `the subject of ${file}`,
+      preheader: `the preheader of ${file}`,
       body: `the text of ${file}`,
     });
   }

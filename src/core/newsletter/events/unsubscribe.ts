@@ -25,7 +25,7 @@ const NOWHERE = '-';
 
 /** The email of a link, as long as its rows exist. Undefined alike for a wrong, an expired and an unknown place. */
 export async function emailOf(
-  place: RecipientPlace | undefined,
+  place: Pick<RecipientPlace, 'email_id'> | undefined,
   { emails, clock }: Pick<UnsubscribeDeps, 'emails' | 'clock'>,
 ): Promise<Email | undefined> {
   const email = await emails.read(place?.email_id ?? NOWHERE);

@@ -2,6 +2,7 @@ import { changeUntil } from '../../model/changes/change-until.ts';
 import { defined } from '../../model/defined.ts';
 import { Problem } from '../../model/problem.ts';
 import type { Clock } from '../../model/time.ts';
+import { missingIdentification } from '../model/email.ts';
 import { type JobLimits, sliceOf } from '../model/job-limits.ts';
 import type { Renderings } from '../model/provider.ts';
 import { renderingKey } from '../preparation/open-batches.ts';
@@ -71,15 +72,15 @@ export async function dryRun(
     if (!goesOn(sum)) return { progress: sum };
   }
   const clipped = await clippedByGmail(email, content, sum.shown, deps.renderings);
-  const warnings = clipped === undefined ? undefined : [clipped];
+  const warnings = [missingIdentification(content.newsletter), clipped].filter((warning) => warning !== undefined);
   return { result: resultOf(sum, parts, { error: whyNotSent(sum, uses), warnings }) };
 }
 
 interface Remarks {
   /** Why it would not be sent at all. */
   readonly error: string | undefined;
-  /** What would be sent, but not as it is meant. */
-  readonly warnings: readonly string[] | undefined;
+  /** What would be sent, but not as it is meant, or not as the law has it. */
+  readonly warnings: readonly string[];
 }
 
 /** Renderings are named by the segments of the parts that are shown. */
@@ -103,7 +104,7 @@ function resultOf(sum: DryRunProgress, parts: readonly PartSegment[], { error, w
     renderings,
     missing_fields,
     error,
-    warnings,
+    warnings: warnings.length > 0 ? warnings : undefined,
     other_recipients: others > 0 ? others : undefined,
   });
 }

@@ -25,17 +25,24 @@ export async function clippedByGmail(
 ): Promise<string | undefined> {
   const byRecipients = Object.entries(shown).sort(([, a], [, b]) => b - a);
   const parts = byRecipients.slice(0, MOST_MEASURED).map(([rendering]) => Number(rendering));
-  const bytesOf = async (rendering: number) =>
-    htmlAsSent((await renderings.of(email, content, { rendering })).html, content.newsletter.track);
+  const bytesOf = async (rendering: number) => {
+    const { html, own_bytes = 0 } = await renderings.of(email, content, { rendering });
+    const added = Math.max(0, htmlAsSent(html, { opens: false, clicks: false }) - own_bytes);
+    return { sent: htmlAsSent(html, content.newsletter.track), added };
+  };
   // Where all parts together are not too long, no rendering is.
   const together = byRecipients.reduce((bits, [rendering]) => bits | Number(rendering), 0);
-  if ((await bytesOf(together)) <= SHOWN_KB * 1024) return undefined;
-  let most = 0;
-  for (const rendering of parts) most = Math.max(most, await bytesOf(rendering));
-  if (most <= SHOWN_KB * 1024) return undefined;
+  if ((await bytesOf(together)).sent <= SHOWN_KB * 1024) return undefined;
+  let most = { sent: 0, added: 0 };
+  for (const rendering of parts) {
+    const found = await bytesOf(rendering);
+    if (found.sent > most.sent) most = found;
+  }
+  if (most.sent <= SHOWN_KB * 1024) return undefined;
+  const [sent, added] = [most.sent, most.added].map((bytes) => Math.ceil(bytes / 1024));
   return (
-    `The HTML is about ${Math.ceil(most / 1024)} KB as it is sent. Gmail shows ${SHOWN_KB} KB, and hides the rest, ` +
-    'with the link to unsubscribe, behind "View entire message": shorten the post.'
+    `The HTML is about ${sent} KB as it is sent, ${added} KB of it the template's and the footer's. Gmail shows ` +
+    `${SHOWN_KB} KB, and hides the rest, with the link to unsubscribe, behind "View entire message": shorten the post.`
   );
 }
 
@@ -44,7 +51,8 @@ export function htmlAsSent(html: Pieces, { opens, clicks }: Tracking = { opens: 
   const sent = html.map((piece) => (typeof piece === 'string' ? piece : sample(piece.field, piece.fallback))).join('');
   let bytes = utf8Bytes(sent) + (opens ? TRACKING_PIXEL : 0);
   if (!clicks) return bytes;
-  for (const [, url = ''] of sent.matchAll(/\shref\s*=\s*["']?(https?:[^"'\s>]*)/gi)) {
+  for (const [, untracked, url = ''] of sent.matchAll(/\s(ses:no-track )?href\s*=\s*["']?(https?:[^"'\s>]*)/gi)) {
+    if (untracked !== undefined) continue;
     bytes += TRACKED_LINK + encodeURIComponent(url.replaceAll('&amp;', '&').toWellFormed()).length - utf8Bytes(url);
   }
   return bytes;

@@ -13,6 +13,16 @@ export interface Newsletter {
   readonly fallback_domain?: string;
   /** What is tracked of its mails; absent: both. */
   readonly track?: Tracking;
+  /** The person or company that sends it, where that may be visited or written to, and how it is asked. */
+  readonly sender_name?: string;
+  readonly postal_address?: string;
+  /** An address, a telephone number or a URL. */
+  readonly contact?: string;
+  /** Of its mails and of what stands below them; absent: English. */
+  readonly language?: MailLanguage;
+  /** How its mails in Markdown and text look: `#rrggbb`, and the https URL of a picture. */
+  readonly accent_color?: string;
+  readonly logo_url?: string;
   /** ISO-8601 UTC with milliseconds, like all times. */
   readonly created_at: string;
   readonly updated_at: string;
@@ -22,6 +32,26 @@ export interface Newsletter {
 export interface Tracking {
   readonly opens: boolean;
   readonly clicks: boolean;
+}
+
+/** Languages of what is written below a mail and on the pages behind its links. */
+export const MAIL_LANGUAGES = ['en', 'ja'] as const;
+export type MailLanguage = (typeof MAIL_LANGUAGES)[number];
+
+/**
+ * What a mail says of its sender by law: the postal address by CAN-SPAM (15 USC 7704(a)(5)); name, address and contact by
+ * 特定電子メール法 4条 and 施行規則 9条.
+ */
+export const IDENTIFICATION = ['sender_name', 'postal_address', 'contact'] as const satisfies (keyof Newsletter)[];
+
+/** What the mails of a newsletter do not say, in a sentence; undefined where they say all. */
+export function missingIdentification(newsletter: Pick<Newsletter, 'newsletter_id' | (typeof IDENTIFICATION)[number]>) {
+  const missing = IDENTIFICATION.filter((field) => newsletter[field] === undefined);
+  if (missing.length === 0) return undefined;
+  return (
+    `The newsletter ${newsletter.newsletter_id} has no ${missing.join(', no ')}: a mail to its members has to say who ` +
+    'sends it by law (CAN-SPAM, 15 USC 7704(a)(5); 特定電子メール法 4条).'
+  );
 }
 
 export const EMAIL_STATUSES = ['pending', 'submitting', 'submitted', 'failed', 'cancelled'] as const;
@@ -201,6 +231,8 @@ export type EmailFormat = (typeof FORMATS)[number];
 /** The post, kept apart from the row, so that a change of the row costs the same whatever the body's size. */
 export interface EmailContent {
   readonly subject: string;
+  /** What lists of mails show behind the subject; absent: the beginning of the post. */
+  readonly preheader?: string;
   /** At most 256 KB in UTF-8. */
   readonly body: string;
   readonly format: EmailFormat;

@@ -112,9 +112,11 @@ export function usesOf(pieces: Pieces): readonly MergeUse[] {
   return [...uses.values()];
 }
 
+type Post = Pick<EmailContent, 'subject' | 'body' | 'format'> & { readonly preheader?: string | undefined };
+
 /** The fields that a post uses, each use once. */
-export function mergeUses({ subject, body, format }: Pick<EmailContent, 'subject' | 'body' | 'format'>) {
-  const found = [...fieldsIn(subject, 'subject'), ...fieldsIn(body, format)];
+export function mergeUses({ subject, preheader = '', body, format }: Post) {
+  const found = [...fieldsIn(subject, 'subject'), ...fieldsIn(preheader, 'subject'), ...fieldsIn(body, format)];
   return usesOf(found.flatMap(({ value }) => ('field' in value ? [value] : [])));
 }
 
@@ -163,13 +165,10 @@ const ON_ONE_LINE = /^([^\n,|]{1,40})(?:([,|])[^\n]*)?$/;
  * Why a post cannot be sent: it names a field that does not exist, or one that does in a form that would arrive as it is
  * written, such as `{Name}` or `{name, “you”}` with the quotes of a word processor.
  */
-export function mergeFieldRefusal({
-  subject,
-  body,
-  format,
-}: Pick<EmailContent, 'subject' | 'body' | 'format'>): MergeFieldRefusal | undefined {
+export function mergeFieldRefusal({ subject, preheader = '', body, format }: Post): MergeFieldRefusal | undefined {
   const found = [
     ...misusesIn(subject, 'subject').map((misuse) => ({ path: 'subject', misuse })),
+    ...misusesIn(preheader, 'subject').map((misuse) => ({ path: 'preheader', misuse })),
     ...misusesIn(body, format).map((misuse) => ({ path: 'body', misuse })),
   ];
   if (found.length === 0) return undefined;

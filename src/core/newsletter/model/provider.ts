@@ -29,6 +29,8 @@ export interface BulkProvider {
 export interface BulkCall {
   readonly from: string;
   readonly reply_to?: string;
+  /** By which programs sort mail (RFC 2919), without its brackets. */
+  readonly list_id?: string;
   /** Absent: opens and clicks. */
   readonly track?: Tracking;
   readonly rendering: Rendering;
@@ -55,6 +57,8 @@ export interface Rendering {
   readonly subject: Pieces;
   readonly html: Pieces;
   readonly text: Pieces;
+  /** Bytes of the post's own HTML: the rest is what the template and the footer add. */
+  readonly own_bytes?: number;
 }
 
 export type BulkAnswer =

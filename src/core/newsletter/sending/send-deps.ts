@@ -15,6 +15,7 @@ import type {
 } from '../model/ports.ts';
 import type { BulkEntry, BulkProvider, Renderings } from '../model/provider.ts';
 import type { ExclusionReason } from '../model/recipient-state.ts';
+import { hostOf } from '../model/senders.ts';
 import type { Warming } from '../warming/domain-warming.ts';
 
 /** The budget of e-mail, as a sender of newsletters needs it. */
@@ -96,11 +97,23 @@ export function bulkEntries(
 /** How a mail of the newsletter goes out, whoever gets it. */
 export function sentAs(newsletter: Newsletter, batch: Pick<Batch, 'fallback_sending_domain'>) {
   const { reply_to, track } = newsletter;
+  const list_id = listId(newsletter);
   return {
     from: fromAddress(newsletter, batch),
+    ...(list_id !== undefined && { list_id }),
     ...(reply_to !== undefined && { reply_to }),
     ...(track !== undefined && { track }),
   };
+}
+
+/**
+ * Names the newsletter for programs that sort mail (RFC 2919): the same from each of its domains, and another one than
+ * that of a tenant at the same domain.
+ */
+function listId({ tenant_id, newsletter_id, from }: Newsletter): string | undefined {
+  const host = hostOf(/@([^@>\s]+)>?\s*$/.exec(from)?.[1] ?? '');
+  const tenant = tenant_id.replaceAll(/[^\w-]/gu, (char) => `%${char.codePointAt(0)?.toString(16)}`);
+  return host && `${newsletter_id}.${tenant}.${host}`;
 }
 
 /** The From address of a batch: that of the newsletter, at the sending domain or the fallback domain. */

@@ -8,6 +8,7 @@ const template = v.object({
     Text: v.optional(v.string(), ''),
   }),
   TemplateData: v.optional(v.string(), '{}'),
+  Headers: headers,
 });
 
 /** SendBulkEmail of SES v2 with inline content: the only form that newsletters use. */
@@ -61,6 +62,8 @@ export function readBulkRequest(body: Buffer): BulkRequest | string {
   if (!parsed.success) return v.summarize(parsed.issues).slice(0, 300);
   const { FromEmailAddress, ConfigurationSetName, DefaultContent, BulkEmailEntries } = parsed.output;
   const { Subject, Html, Text } = DefaultContent.Template.TemplateContent;
+  const reply = parsed.output.ReplyToAddresses.join(', ');
+  const ofAll = { ...(reply !== '' && { 'Reply-To': reply }), ...byName(DefaultContent.Template.Headers) };
   const common = valuesIn(DefaultContent.Template.TemplateData);
   return {
     from: FromEmailAddress,
@@ -72,7 +75,7 @@ export function readBulkRequest(body: Buffer): BulkRequest | string {
       return {
         to,
         word: to.replace(/@.*/, ''),
-        headers: byName(entry.ReplacementHeaders),
+        headers: { ...ofAll, ...byName(entry.ReplacementHeaders) },
         tags: byName(entry.ReplacementTags),
         // SES takes the default data only where an entry has none of its own.
         values: own !== undefined && Object.keys(own).length === 0 ? common : own,

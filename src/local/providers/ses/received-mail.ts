@@ -38,12 +38,13 @@ export function receivedMail(
 function trackedHtml(html: string, { opens, clicks }: Tracked, message_id: string): string {
   const linked = clicks
     ? html.replaceAll(
-        /(<a\b[^>]*\shref=")(https?:[^"]*)"/gi,
+        /(<a\b(?![^>]*\sses:no-track\b)[^>]*\shref=")(https?:[^"]*)"/gi,
         (_, before: string, url: string) =>
           `${before}${TRACKER}/L0/${encodeURIComponent(url.replaceAll('&amp;', '&'))}/1/${message_id}"`,
       )
     : html;
-  return opens ? `${linked}<img alt="" src="${TRACKER}/I0/${message_id}" style="display:none">` : linked;
+  const sent = linked.replaceAll(/(<a\b[^>]*) ses:no-track\b/gi, '$1');
+  return opens ? `${sent}<img alt="" src="${TRACKER}/I0/${message_id}" style="display:none">` : sent;
 }
 
 function encodedWord(text: string): string {

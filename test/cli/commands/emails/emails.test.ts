@@ -80,7 +80,7 @@ describe('a post', () => {
   });
 
   it.each([
-    ['subject: x\npreheader: y', 'preheader, which nothing reads; keys are subject, segment'],
+    ['subject: x\nteaser: y', 'teaser, which nothing reads; keys are subject, preheader, segment'],
     ['subject: x\nSegment: status:paid', 'Segment, which nothing reads'],
     ['subject: x\nconstructor: y', 'constructor, which nothing reads'],
     ['subject: x\nscheduled_at: tomorrow', 'scheduled_at of its front matter: It must be a time'],
@@ -167,7 +167,9 @@ describe('ops emails', () => {
     const post = file('dry.md', '# Dry\n\nDear {name}');
     const { code, out } = await ops.run([...sending(post), '--dry-run', '--local']);
     expect(code).toBe(1);
-    expect(out).toMatch(/^2 members would get it\.\nMissing: \{name\} for 1\.\nIt would not be sent\. The merge field/);
+    expect(out).toMatch(
+      /^2 members would get it\.\nMissing: \{name\} for 1\.\nWarning: The newsletter weekly has no sender_name, .*\nIt would not be sent\. The merge field/,
+    );
     const fallback = file('dry-too.md', '# Dry\n\nDear {name, "reader"}');
     const found = await ops.json<object>(...sending(fallback), '--dry-run');
     expect(found).toMatchObject({ dry_run: true, recipients: 2, excluded: 0, missing_fields: {} });

@@ -22,6 +22,7 @@ describe('the size of HTML as it is sent', () => {
     const led = htmlAsSent(html, { opens: false, clicks: true });
     expect(Math.abs(led - LED.length)).toBeLessThan(20);
     expect(htmlAsSent(html)).toBeGreaterThan(led);
+    expect(htmlAsSent(['<a ses:no-track href="https://a.example/">'], { opens: false, clicks: true })).toBe(42);
     expect(htmlAsSent([link('mailto:a@example.com')], { opens: false, clicks: true })).toBe(31);
   });
 

@@ -24,6 +24,8 @@ it.each([
   ['it waits as the stage says', 'UNCERTAIN_MINUTES', 'UncertainMinutes', { uncertainMinutes: 0 }, '0'],
   ['senders are open', 'OWN_SENDERS_ONLY', 'OwnSendersOnly', {}, 'false'],
   ['senders are closed', 'OWN_SENDERS_ONLY', 'OwnSendersOnly', { ownSendersOnly: true }, 'true'],
+  ['who sends may stay unsaid', 'REQUIRE_ADDRESS', 'RequireAddress', {}, 'false'],
+  ['it may not', 'REQUIRE_ADDRESS', 'RequireAddress', { requireAddress: true }, 'true'],
   ['as many batches go at once', 'BATCH_CONCURRENCY', 'BatchConcurrency', { batchConcurrency: 7 }, '7'],
 ])('wherever an operator decides: %s', (_, variable, output, settings, expected) => {
   const template = templateOf({
@@ -39,7 +41,7 @@ it.each([
   });
   expect(Object.fromEntries(given)).toMatchObject({
     'api-emails': expected,
-    'newsletter-send': expected,
+    ...(variable !== 'REQUIRE_ADDRESS' && { 'newsletter-send': expected }),
     'console-newsletters': expected,
   });
   expect(template.findOutputs(output)[output]?.['Value']).toBe(expected);
