@@ -7,12 +7,20 @@ import { createMemberSealing } from '../../src/adapters/recipient/member-sealing
 import { MAIL_POLICY, type MailPageDeps, mailPage, VIEW } from '../../src/adapters/unsubscribe/mail-page.ts';
 import {
   askPage,
+  donePage,
   languageOf,
   PAGE_HEADERS,
+  readForm,
   readUnsubscribeToken,
   textPage,
+  undonePage,
 } from '../../src/adapters/unsubscribe/unsubscribe-link.ts';
-import { emailOf, type UnsubscribeDeps, unsubscribe } from '../../src/core/newsletter/events/unsubscribe.ts';
+import {
+  emailOf,
+  isUnsubscribed,
+  type UnsubscribeDeps,
+  unsubscribe,
+} from '../../src/core/newsletter/events/unsubscribe.ts';
 import type { Renderings } from '../../src/core/newsletter/model/provider.ts';
 import { createApiDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { unsubscribeEnv } from '../shared/runtime/newsletter-env.ts';
@@ -43,22 +51,32 @@ export function createHandler(deps: UnsubscribeFunctionDeps, { logger, metrics }
           : answer(200, page, { 'content-security-policy': MAIL_POLICY });
       }
       if (isPost) {
-        const done = await unsubscribe(place, deps);
-        if (done) count(metrics, 'Unsubscriptions');
-        logger.info('unsubscribe', { status: done ? 200 : 404, ...(done && { email_id: place?.email_id }) });
-        return done ? answer(200, textPage('done', language)) : answer(404, textPage('invalid', language));
+        const { undo, ofPage } = readForm(bodyOf(event));
+        const done = await unsubscribe(place, deps, { undo });
+        if (done && !undo) count(metrics, 'Unsubscriptions');
+        logger.info('unsubscribe', { status: done ? 200 : 404, undo, ...(done && { email_id: place?.email_id }) });
+        if (!done) return answer(404, textPage('invalid', language));
+        if (!ofPage) return answer(200, donePage(undefined, language));
+        const name = (await deps.emails.content(place?.email_id ?? ''))?.newsletter.name ?? '';
+        return answer(200, undo ? undonePage(name, language) : donePage(name, language));
       }
       const email = await emailOf(place, deps);
       const content = email && (await deps.emails.content(email.email_id));
-      return content === undefined
-        ? answer(404, textPage('invalid', language))
-        : answer(200, askPage(content.newsletter.name, language));
+      if (place === undefined || email === undefined || content === undefined) {
+        return answer(404, textPage('invalid', language));
+      }
+      const page = (await isUnsubscribed(email, place, deps)) ? donePage : askPage;
+      return answer(200, page(content.newsletter.name, language));
     } catch (error) {
       logger.error('unsubscription failed on our side', { error: error as Error });
       return answer(503, textPage('fault', language), { 'retry-after': '60' });
     }
   };
 }
+
+/** API Gateway encodes forms. */
+const bodyOf = ({ body = '', isBase64Encoded }: APIGatewayProxyEventV2): string =>
+  isBase64Encoded ? Buffer.from(body, 'base64').toString() : body;
 
 function answer(statusCode: number, body: string, headers: Readonly<Record<string, string>> = {}) {
   return { statusCode, headers: { ...PAGE_HEADERS, ...headers }, body };

@@ -89,7 +89,7 @@ describe('the unsubscribe link', () => {
   const ask = async (
     method: 'GET' | 'HEAD' | 'POST',
     token: string,
-    more: { language?: string; broken?: boolean } = {},
+    more: { language?: string; broken?: boolean; body?: string } = {},
   ) => {
     const deps = {
       ...tables,
@@ -106,6 +106,15 @@ describe('the unsubscribe link', () => {
       members: {
         unsubscribe: async (tenant: string, hash: string, newsletter: string) =>
           void unsubscribed.push(`${tenant} ${hash} ${newsletter}`),
+        resubscribe: async (tenant: string, hash: string, newsletter: string) => {
+          unsubscribed = unsubscribed.filter((one) => one !== `${tenant} ${hash} ${newsletter}`);
+        },
+        facts: async (tenant: string, hashes: readonly string[]) => {
+          const left = hashes.filter((hash) => unsubscribed.includes(`${tenant} ${hash} news`));
+          return new Map(
+            left.map((email_hash) => [email_hash, { tenant_id: tenant, email_hash, unsubscribed: { news: '' } }]),
+          );
+        },
         read: async () => undefined,
       },
       sealing: { emailHash: async (_: string, email: string) => `hash-${email}` },
@@ -120,7 +129,8 @@ describe('the unsubscribe link', () => {
       headers: { 'accept-language': more.language ?? 'en' },
       pathParameters: { token },
       requestContext: { http: { method } },
-      body: 'List-Unsubscribe=One-Click',
+      body: Buffer.from(more.body ?? 'List-Unsubscribe=One-Click').toString('base64'),
+      isBase64Encoded: true,
     } as unknown as APIGatewayProxyEventV2);
   };
   const bits = async () => countBits((await tables.events.read('email-1', '00003')).bits.unsubscribed);
@@ -153,6 +163,23 @@ describe('the unsubscribe link', () => {
     expect((await ask('POST', token)).statusCode).toBe(200);
     expect((await ask('POST', token)).statusCode).toBe(200);
     expect(new Set(unsubscribed)).toEqual(new Set(['tenant-1 hash-m1@example.com news']));
+    expect(await bits()).toBe(1);
+  });
+
+  it('says what it has done when it is opened again, and takes it back', async () => {
+    chunks = new MemoryChunks();
+    const token = unsubscribeToken(SECRET, { ...PLACE, email_hash: HASH });
+    const asked = (await ask('GET', token)).body ?? '';
+    const fieldsOf = (body = '') =>
+      [...body.matchAll(/name="([^"]*)" value="([^"]*)"/g)].map(([, name, value]) => `${name}=${value}`).join('&');
+    const done = await ask('POST', token, { body: fieldsOf(asked) });
+    expect(done.body).toContain('You get no more mail of Cats &amp; &lt;Dogs&gt;.');
+    expect(unsubscribed).toEqual([`tenant-1 ${HASH} news`]);
+    expect((await ask('POST', token)).body).not.toContain('<form');
+    expect((await ask('GET', token)).body).toBe(done.body);
+    const undone = await ask('POST', token, { body: fieldsOf(done.body) });
+    expect(undone.body).toContain('You are subscribed to Cats &amp; &lt;Dogs&gt; again');
+    expect(unsubscribed).toEqual([]);
     expect(await bits()).toBe(1);
   });
 

@@ -21,6 +21,7 @@ export function Found({ run }: { readonly run: DryRun }) {
         </div>
       </dl>
       <ul class="reasons">
+        <li>Who has unsubscribed is in neither number.</li>
         {(renderings.length > 1 || other_recipients > 0) &&
           renderings.map(({ segments, recipients: number }) => (
             <li key={segments.join()}>

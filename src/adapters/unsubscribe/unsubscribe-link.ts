@@ -7,6 +7,7 @@ import { createKeyRings, signingKey } from '../signing/key-ring.ts';
 /** The pages behind an unsubscribe link: plain HTML, no script, nothing from anywhere else. */
 const STYLE =
   ':root{color-scheme:light dark}body{font:1.125rem/1.6 system-ui,sans-serif;max-width:32rem;margin:15vh auto;padding:0 1.5rem}' +
+  'h1{font-size:1.5rem;line-height:1.3;overflow-wrap:anywhere}' +
   'button{font:inherit;padding:.6rem 1.4rem;border:0;border-radius:.4rem;background:#1a5fb4;color:#fff;cursor:pointer}' +
   'button:focus-visible{outline:3px solid #99c1f1;outline-offset:3px}';
 
@@ -27,7 +28,10 @@ const TEXTS = {
     ask: (newsletter: string) => `Unsubscribe from ${newsletter}?`,
     button: 'Unsubscribe',
     done: 'You are unsubscribed',
-    doneMore: 'You get no more mail of this newsletter. A mail that was on its way may still arrive.',
+    doneMore: (newsletter = 'this newsletter') =>
+      `You get no more mail of ${newsletter}. A mail that was on its way may still arrive.`,
+    undo: 'Subscribe again',
+    undone: (newsletter: string) => `You are subscribed to ${newsletter} again`,
     invalid: 'This link is not valid',
     invalidMore: 'It may have expired, or a part of it is missing. Use the link of a newer mail.',
     fault: 'This did not work',
@@ -37,7 +41,10 @@ const TEXTS = {
     ask: (newsletter: string) => `${newsletter}の配信を停止しますか？`,
     button: '配信を停止する',
     done: '配信を停止しました',
-    doneMore: 'このニュースレターは今後届きません。送信中のメールは届くことがあります。',
+    doneMore: (newsletter = 'このニュースレター') =>
+      `${newsletter}は今後届きません。送信中のメールは届くことがあります。`,
+    undo: 'もう一度購読する',
+    undone: (newsletter: string) => `${newsletter}の配信を再開しました`,
     invalid: 'このリンクは無効です',
     invalidMore: '有効期限が切れているか、リンクの一部が欠けています。新しいメールのリンクをお使いください。',
     fault: '処理できませんでした',
@@ -49,16 +56,40 @@ export function languageOf(acceptLanguage: string | undefined): MailLanguage {
   return /^\s*ja\b/i.test(acceptLanguage ?? '') ? 'ja' : 'en';
 }
 
-/** The form has no address to post to: it posts to the page's own. */
-export function askPage(newsletter: string, language: MailLanguage): string {
-  const { ask, button } = TEXTS[language];
-  const form =
-    '<form method="post"><input type="hidden" name="List-Unsubscribe" value="One-Click">' +
-    `<button type="submit">${button}</button></form>`;
-  return page(language, ask(newsletter), form);
+/** Fields of the pages' forms, by which they are told from the one click of a mail program. */
+const UNDO = 'undo';
+const PAGE = 'page';
+
+/** What a POST is: of a page, or a mail program's, and whether it takes the unsubscription back. */
+export function readForm(body: string) {
+  const form = new URLSearchParams(body);
+  return { undo: form.has(UNDO), ofPage: form.has(PAGE) };
 }
 
-export function textPage(text: 'done' | 'invalid' | 'fault', language: MailLanguage): string {
+/** The form has no address to post to: it posts to the page's own. */
+const form = (field: string, button: string): string =>
+  `<form method="post"><input type="hidden" name="${PAGE}" value="1">${field}<button type="submit">${button}</button></form>`;
+
+export function askPage(newsletter: string, language: MailLanguage): string {
+  const { ask, button } = TEXTS[language];
+  return page(
+    language,
+    ask(newsletter),
+    form('<input type="hidden" name="List-Unsubscribe" value="One-Click">', button),
+  );
+}
+
+/** What has been done, and how to take it back; without a newsletter for a mail program. */
+export function donePage(newsletter: string | undefined, language: MailLanguage): string {
+  const { done, doneMore, undo } = TEXTS[language];
+  const back = newsletter === undefined ? '' : form(`<input type="hidden" name="${UNDO}" value="1">`, undo);
+  return page(language, done, `<p>${escapeHtml(doneMore(newsletter))}</p>${back}`);
+}
+
+export const undonePage = (newsletter: string, language: MailLanguage): string =>
+  page(language, TEXTS[language].undone(newsletter), '');
+
+export function textPage(text: 'invalid' | 'fault', language: MailLanguage): string {
   return page(language, TEXTS[language][text], `<p>${TEXTS[language][`${text}More`]}</p>`);
 }
 

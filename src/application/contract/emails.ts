@@ -68,7 +68,7 @@ export const emailList = v.strictObject({
       rates: v.exactOptional(
         v.pipe(
           v.strictObject({ delivered: share, opened: share, clicked: share, bounced: share }),
-          v.description('Shares of the submitted mails, in the console; of emails with at most 20,000 recipients'),
+          v.description('Shares of the mails, in the console; of submitted emails with at most 20,000 recipients'),
         ),
       ),
     }),

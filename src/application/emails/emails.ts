@@ -117,8 +117,10 @@ export async function listEmails(
   const page = await emails.list(tenant, fromCursor(emailPlace, cursor));
   const now = clock();
   const listed = async (email: Email): Promise<ListedEmail> => {
-    const { email_id, prepared } = email;
-    if (!rates || prepared === undefined || prepared.recipients > MOST_RATED) return emailSummary(email, now);
+    const { email_id, prepared, status } = email;
+    // Of a mailing that is under way, or ended early, they would be of the mails sent so far, and read as of all.
+    const isRated = rates && status === 'submitted' && prepared !== undefined && prepared.recipients <= MOST_RATED;
+    if (!isRated) return emailSummary(email, now);
     const [found, told] = await Promise.all([batches.list(email_id), events.list(email_id)]);
     return {
       ...emailSummary(email, now),

@@ -48,14 +48,12 @@ Example:
     const access = draftAccess(session);
     const { tenant: tenant_id, idempotencyKey, dryRun = false } = options;
     const request = await requestOf(session, file, options, access);
-    const email_id = ({ emailIdOf }: Identities, request_hash: string) => {
-      const id = emailIdOf(tenant_id, idempotencyKey ?? `ops emails send ${request_hash}`);
-      // Before anything can fail: whoever repeats the command, or looks, knows what to look for.
-      if (!dryRun) session.terminal.say(`The email is ${id}.\n`);
-      return id;
-    };
+    const email_id = ({ emailIdOf }: Identities, request_hash: string) =>
+      emailIdOf(tenant_id, idempotencyKey ?? `ops emails send ${request_hash}`);
     const found = await publicationOf({ tenant_id, request, email_id }, access);
     if (dryRun) return showDryRun(session, found.publication, access);
+    // Nothing is refused any more, and storing it may fail: whoever repeats the command, or looks, knows what to look for.
+    session.terminal.say(`The email is ${found.publication.email_id}.\n`);
     const { repeat } = found;
     const { email_id: id, status, scheduled_at, warnings } = await session.decide(publish(found, access));
     const local = session.local ? ' --local' : '';

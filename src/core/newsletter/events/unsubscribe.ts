@@ -2,6 +2,7 @@ import { changeUntil } from '../../model/changes/change-until.ts';
 import type { Clock } from '../../model/time.ts';
 import { type Chunk, type ChunkKey, placeInBatch, type Recipient, UnreadableChunkError } from '../model/chunk.ts';
 import type { Email } from '../model/email.ts';
+import { hasUnsubscribed } from '../model/member.ts';
 import type { ChunkStore, EmailStore, EventStore, MemberStore, Sealing } from '../model/ports.ts';
 import { hasBit, withBits } from '../model/recipient-state.ts';
 
@@ -15,7 +16,7 @@ export interface UnsubscribeDeps {
   readonly emails: Pick<EmailStore, 'read' | 'content'>;
   readonly chunks: Pick<ChunkStore, 'readChunk'>;
   readonly events: Pick<EventStore, 'read' | 'change'>;
-  readonly members: Pick<MemberStore, 'unsubscribe' | 'read'>;
+  readonly members: Pick<MemberStore, 'unsubscribe' | 'resubscribe' | 'facts' | 'read'>;
   readonly sealing: Pick<Sealing, 'emailHash'>;
   readonly clock: Clock;
 }
@@ -37,8 +38,13 @@ export async function emailOf(
  * Unsubscribes a recipient from the newsletter of an email, and counts it for the email. It is kept by the address, so it
  * holds for a deleted member, too, and outlives imports; a member who has another address since is unsubscribed there,
  * too, as long as the recipients of the mailing are stored. May be repeated. False where there is no such recipient.
+ * @param undo lifts it in the same way; what the email has counted stays
  */
-export async function unsubscribe(place: RecipientPlace | undefined, deps: UnsubscribeDeps): Promise<boolean> {
+export async function unsubscribe(
+  place: RecipientPlace | undefined,
+  deps: UnsubscribeDeps,
+  { undo = false }: { readonly undo?: boolean } = {},
+): Promise<boolean> {
   const email = await emailOf(place, deps);
   if (place === undefined || email === undefined) return false;
   const { email_id, batch_id, chunk, n, email_hash } = place;
@@ -47,9 +53,13 @@ export async function unsubscribe(place: RecipientPlace | undefined, deps: Unsub
   if (recipient === undefined && email_hash === undefined) return false;
   const { tenant_id, newsletter_id } = email;
   const at = deps.clock().toISOString();
-  const write = (hash: string) => deps.members.unsubscribe(tenant_id, hash, newsletter_id, at);
+  const write = (hash: string) =>
+    undo
+      ? deps.members.resubscribe(tenant_id, hash, newsletter_id)
+      : deps.members.unsubscribe(tenant_id, hash, newsletter_id, at);
   if (recipient !== undefined) await writeForPerson({ tenant_id, recipient }, write, deps);
   else if (email_hash !== undefined) await write(email_hash);
+  if (undo) return true;
   const bit = placeInBatch(chunk, n);
   await changeUntil(
     () => deps.events.read(email_id, batch_id),
@@ -58,6 +68,16 @@ export async function unsubscribe(place: RecipientPlace | undefined, deps: Unsub
     deps.events.change,
   );
   return true;
+}
+
+/** Whether the address that got the mail is unsubscribed already: a page that is opened once more says so. */
+export async function isUnsubscribed(
+  { tenant_id, newsletter_id }: Email,
+  { email_hash }: RecipientPlace,
+  { members }: Pick<UnsubscribeDeps, 'members'>,
+): Promise<boolean> {
+  if (email_hash === undefined) return false;
+  return hasUnsubscribed((await members.facts(tenant_id, [email_hash])).get(email_hash), newsletter_id);
 }
 
 /** The recipients of a chunk as long as they are kept, and can be read where nothing else tells their hashes. */
