@@ -55,6 +55,12 @@ const button = (accent: string) => (_: string, attributes: string, text: string)
   `<a ${attributes} style="display:inline-block;padding:12px 24px;color:${textOn(accent)};font-weight:bold;text-decoration:none">` +
   `${text}</a></td></tr></table>`;
 
+const CELL = /<(t[hd])(?: align="(left|center|right)")?>/g;
+
+/** Cells as Markdown writes them, with the name of their column for who hears it, and no attribute of former days. */
+const cellOf = (_: string, name: string, align = name === 'th' ? 'left' : ''): string =>
+  `<${name}${name === 'th' ? ' scope="col"' : ''}${align && ` style="text-align:${align}"`}>`;
+
 /** The content with its style in each element; an element's own goes before. */
 function styled(html: string, accent: string): string {
   const styles = { ...STYLES, a: `color:${readableOn(LIGHT.code, accent)};text-decoration:underline;${WRAP}` };
@@ -71,11 +77,10 @@ function styled(html: string, accent: string): string {
       const tag = html.slice(startIndex, endIndex + 1);
       // What another tag implies has none of its own.
       if (style === undefined || buttons > 0 || tag.slice(1, 1 + name.length).toLowerCase() !== name) return;
-      const aligned = name === 'th' && attributes['align'] === undefined ? `text-align:left;${style}` : style;
       const [own] = /\sstyle\s*=\s*["']/i.exec(tag) ?? [];
       const place = own === undefined ? 1 + name.length : tag.indexOf(own) + own.length;
       if (own === undefined && attributes['style'] !== undefined) return;
-      page += `${html.slice(at, startIndex + place)}${own === undefined ? ` style="${aligned}"` : `${aligned};`}`;
+      page += `${html.slice(at, startIndex + place)}${own === undefined ? ` style="${style}"` : `${style};`}`;
       at = startIndex + place;
     },
     close({ name }) {
@@ -104,7 +109,7 @@ export function templated(content: string, newsletter: Newsletter) {
     `font-size:16px;line-height:26px;${WRAP}`;
   const rows =
     cell('nr-head', 'padding:24px 32px 16px', header(newsletter)) +
-    cell('nr-card', card, styled(content.replaceAll(BUTTON, button(accent)), accent));
+    cell('nr-card', card, styled(content.replaceAll(CELL, cellOf).replaceAll(BUTTON, button(accent)), accent));
   const page = `background-color:${LIGHT.page}`;
   return {
     style: styleSheet(accent),
