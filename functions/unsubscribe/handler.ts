@@ -17,9 +17,9 @@ import {
 } from '../../src/adapters/unsubscribe/unsubscribe-link.ts';
 import {
   emailOf,
-  isUnsubscribed,
   type UnsubscribeDeps,
   unsubscribe,
+  unsubscription,
 } from '../../src/core/newsletter/events/unsubscribe.ts';
 import type { Renderings } from '../../src/core/newsletter/model/provider.ts';
 import { createApiDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
@@ -33,8 +33,9 @@ export interface UnsubscribeFunctionDeps extends UnsubscribeDeps, MailPageDeps {
 }
 
 /**
- * The routes `GET /u/{token}/mail`, a mail as it was sent, and `GET`, `HEAD` and `POST /u/{token}` (RFC 8058). GET and HEAD change nothing: programs that look at links in
- * mails follow them. A token is the right to unsubscribe one recipient, so it is never logged.
+ * The routes `GET`, `HEAD` and `POST /u/{token}` (RFC 8058), and `GET /u/{token}/mail`, a mail as it was sent. GET and
+ * HEAD change nothing: programs that look at links in mails follow them. A token is the right to unsubscribe one
+ * recipient, so it is never logged.
  */
 export function createHandler(deps: UnsubscribeFunctionDeps, { logger, metrics }: Observability) {
   return async (event: APIGatewayProxyEventV2): Promise<APIGatewayProxyStructuredResultV2> => {
@@ -56,17 +57,17 @@ export function createHandler(deps: UnsubscribeFunctionDeps, { logger, metrics }
         if (done && !undo) count(metrics, 'Unsubscriptions');
         logger.info('unsubscribe', { status: done ? 200 : 404, undo, ...(done && { email_id: place?.email_id }) });
         if (!done) return answer(404, textPage('invalid', language));
-        if (!ofPage) return answer(200, donePage(undefined, language));
-        const name = (await deps.emails.content(place?.email_id ?? ''))?.newsletter.name ?? '';
-        return answer(200, undo ? undonePage(name, language) : donePage(name, language));
+        const name = ofPage ? (await deps.emails.content(place?.email_id ?? ''))?.newsletter.name : undefined;
+        return answer(200, undo ? undonePage(name ?? '', language) : donePage(name, language, name !== undefined));
       }
       const email = await emailOf(place, deps);
       const content = email && (await deps.emails.content(email.email_id));
       if (place === undefined || email === undefined || content === undefined) {
         return answer(404, textPage('invalid', language));
       }
-      const page = (await isUnsubscribed(email, place, deps)) ? donePage : askPage;
-      return answer(200, page(content.newsletter.name, language));
+      const { name } = content.newsletter;
+      const left = await unsubscription(email, place, deps);
+      return answer(200, left === undefined ? askPage(name, language) : donePage(name, language, left.can_undo));
     } catch (error) {
       logger.error('unsubscription failed on our side', { error: error as Error });
       return answer(503, textPage('fault', language), { 'retry-after': '60' });

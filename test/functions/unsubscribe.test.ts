@@ -61,6 +61,7 @@ describe('the unsubscribe link', () => {
   let unsubscribed: string[];
   let now: Date;
   let reads: number;
+  const since = '2026-03-01T11:00:00.000Z';
 
   beforeAll(async () => {
     const names = ['EMAILS_TABLE', 'EMAIL_BATCHES_TABLE', 'EMAIL_RECIPIENTS_TABLE', 'MEMBERS_TABLE', 'DATA_KEYS_TABLE'];
@@ -112,7 +113,7 @@ describe('the unsubscribe link', () => {
         facts: async (tenant: string, hashes: readonly string[]) => {
           const left = hashes.filter((hash) => unsubscribed.includes(`${tenant} ${hash} news`));
           return new Map(
-            left.map((email_hash) => [email_hash, { tenant_id: tenant, email_hash, unsubscribed: { news: '' } }]),
+            left.map((email_hash) => [email_hash, { tenant_id: tenant, email_hash, unsubscribed: { news: since } }]),
           );
         },
         read: async () => undefined,
@@ -181,6 +182,14 @@ describe('the unsubscribe link', () => {
     expect(undone.body).toContain('You are subscribed to Cats &amp; &lt;Dogs&gt; again');
     expect(unsubscribed).toEqual([]);
     expect(await bits()).toBe(1);
+    await ask('POST', token);
+    now = new Date(now.getTime() + 86_400_000);
+    await tables.emails.change((await tables.emails.read('email-1')) ?? emailRow(), {
+      set: { expires_at: now.getTime() / 1000 + 60 },
+    });
+    expect((await ask('GET', token)).body).not.toContain('<form');
+    expect((await ask('POST', token, { body: 'undo=1' })).statusCode).toBe(404);
+    expect(unsubscribed).toHaveLength(1);
   });
 
   it('works when the recipients of its chunk have expired, by the hash of the address', async () => {
@@ -242,7 +251,7 @@ describe('the unsubscribe link', () => {
       const [, share = ''] = /href="\.\.\/([^"]*\/mail)" style="color:#ffffff"/.exec(body) ?? [];
       const shared = await ask('GET', share);
       expect(shared.body).toContain('<p>Dear reader </p>');
-      expect(shared.body).not.toMatch(/for members who pay|Ann|m1@|00003/);
+      expect(shared.body).not.toMatch(/for members who pay|Ann|m1@|00003|Unsubscribe|no-member/);
       expect((await ask('GET', share.replace('/mail', ''))).statusCode).toBe(404);
       expect((await ask('POST', share)).statusCode).toBe(404);
       expect(unsubscribed).toEqual([]);

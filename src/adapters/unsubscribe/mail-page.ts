@@ -11,6 +11,9 @@ import type { Renderings } from '../../core/newsletter/model/provider.ts';
 import { writtenValue } from '../content/addresses.ts';
 import { mailToken, readMailToken } from './unsubscribe-link.ts';
 
+/** Links that are a member's. */
+const NOWHERE = /<a\b[^>]*\shref=["']?#no-member\b[^>]*>[\s\S]*?<\/a>/gi;
+
 /** What follows a token in the link to the page of a mail. */
 export const VIEW = /^[^/]*\/mail\b/;
 
@@ -49,12 +52,12 @@ export async function mailPage(
   const own = token.replace(/\/.*/s, '');
   const values = {
     ...(recipient && mergeValues(recipient)),
-    unsubscribe_url: place === undefined ? '#' : `../${own}`,
+    unsubscribe_url: place === undefined ? '#no-member' : `../${own}`,
   };
   const { html } = await deps.renderings.of(email, content, { rendering: batch?.rendering ?? 0 });
   const page = html.map((piece) => (typeof piece === 'string' ? piece : writtenValue(piece, values, 'html'))).join('');
   const sent = page.replaceAll(' ses:no-track', '');
-  if (place === undefined) return sent;
+  if (place === undefined) return sent.replaceAll(NOWHERE, '');
   const [says, share] = OWN[content.newsletter.language ?? 'en'];
   const bar =
     '<div style="padding:8px 16px;background-color:#1f2937;color:#ffffff;font:14px/20px sans-serif;text-align:center">' +

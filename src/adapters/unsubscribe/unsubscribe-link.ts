@@ -80,9 +80,9 @@ export function askPage(newsletter: string, language: MailLanguage): string {
 }
 
 /** What has been done, and how to take it back; without a newsletter for a mail program. */
-export function donePage(newsletter: string | undefined, language: MailLanguage): string {
+export function donePage(newsletter: string | undefined, language: MailLanguage, can_undo: boolean): string {
   const { done, doneMore, undo } = TEXTS[language];
-  const back = newsletter === undefined ? '' : form(`<input type="hidden" name="${UNDO}" value="1">`, undo);
+  const back = !can_undo ? '' : form(`<input type="hidden" name="${UNDO}" value="1">`, undo);
   return page(language, done, `<p>${escapeHtml(doneMore(newsletter))}</p>${back}`);
 }
 

@@ -151,7 +151,7 @@ export const memberAnswer = v.object({
   newsletters: v.array(v.string()),
   unsubscribed: described(
     v.record(v.string(), time),
-    'Times of unsubscription by newsletter_id. Only resubscribe lifts one',
+    'Times of unsubscription by newsletter_id. Only resubscribe, or the member by its link, lifts one',
   ),
   suppressed: v.optional(
     described(

@@ -1,5 +1,5 @@
 import { changeUntil } from '../../model/changes/change-until.ts';
-import type { Clock } from '../../model/time.ts';
+import { type Clock, epochMs } from '../../model/time.ts';
 import { type Chunk, type ChunkKey, placeInBatch, type Recipient, UnreadableChunkError } from '../model/chunk.ts';
 import type { Email } from '../model/email.ts';
 import { hasUnsubscribed } from '../model/member.ts';
@@ -38,7 +38,7 @@ export async function emailOf(
  * Unsubscribes a recipient from the newsletter of an email, and counts it for the email. It is kept by the address, so it
  * holds for a deleted member, too, and outlives imports; a member who has another address since is unsubscribed there,
  * too, as long as the recipients of the mailing are stored. May be repeated. False where there is no such recipient.
- * @param undo lifts it in the same way; what the email has counted stays
+ * @param undo lifts it in the same way, for a day; what the email has counted stays
  */
 export async function unsubscribe(
   place: RecipientPlace | undefined,
@@ -51,6 +51,7 @@ export async function unsubscribe(
   const stored = await readRecipients({ email_id, batch_id, chunk }, { hashed: email_hash !== undefined }, deps.chunks);
   const recipient = stored?.recipients[n];
   if (recipient === undefined && email_hash === undefined) return false;
+  if (undo && (await unsubscription(email, place, deps))?.can_undo === false) return false;
   const { tenant_id, newsletter_id } = email;
   const at = deps.clock().toISOString();
   const write = (hash: string) =>
@@ -70,14 +71,18 @@ export async function unsubscribe(
   return true;
 }
 
-/** Whether the address that got the mail is unsubscribed already: a page that is opened once more says so. */
-export async function isUnsubscribed(
+/** For so long an unsubscription can be taken back by its link: a mail that is forwarded later lifts nothing. */
+const UNDO_MS = 86_400_000;
+
+/** Whether the address that got the mail is unsubscribed: a page that is opened once more says so. */
+export async function unsubscription(
   { tenant_id, newsletter_id }: Email,
-  { email_hash }: RecipientPlace,
-  { members }: Pick<UnsubscribeDeps, 'members'>,
-): Promise<boolean> {
-  if (email_hash === undefined) return false;
-  return hasUnsubscribed((await members.facts(tenant_id, [email_hash])).get(email_hash), newsletter_id);
+  { email_hash = '' }: RecipientPlace,
+  { members, clock }: Pick<UnsubscribeDeps, 'members' | 'clock'>,
+): Promise<{ readonly can_undo: boolean } | undefined> {
+  const facts = (await members.facts(tenant_id, [email_hash])).get(email_hash);
+  if (!hasUnsubscribed(facts, newsletter_id)) return undefined;
+  return { can_undo: clock().getTime() - epochMs(facts?.unsubscribed[newsletter_id] ?? '') < UNDO_MS };
 }
 
 /** The recipients of a chunk as long as they are kept, and can be read where nothing else tells their hashes. */
