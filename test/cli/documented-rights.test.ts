@@ -186,7 +186,10 @@ const SCENARIOS: Readonly<Record<string, () => Promise<readonly CommandLine[]>>>
     writeFileSync(post, '# Hello\n\nText');
     return [['emails', 'replace', email_id, post]];
   },
-  'emails list': async () => [['emails', 'list', '--tenant', 'T1']],
+  'emails list': async () => {
+    await email({ status: 'submitted' });
+    return [['emails', 'list', '--tenant', 'T1']];
+  },
   'emails status': async () => [['emails', 'status', await email()]],
   'emails retry': async () => [['emails', 'retry', await email({ status: 'failed', error: 'x' })]],
   'emails pause': async () => [['emails', 'pause', await email()]],

@@ -74,13 +74,22 @@ function openTag(name: string, attributes: Readonly<Record<string, string>>, aro
 type Style = Readonly<Record<string, string>>;
 const NO_STYLE: Style = {};
 
+/** Elements of a kind have the same style, and a page has thousands of them. */
+const read = new Map<string, Style>();
+const MOST_READ = 200;
+
 function declarations(style: string | undefined): Style {
   if (style === undefined || style.length > LONGEST_STYLE) return NO_STYLE;
+  const known = read.get(style);
+  if (known !== undefined) return known;
+  if (read.size >= MOST_READ) read.clear();
   const found = style.split(';').flatMap((one) => {
     const colon = one.indexOf(':');
     return colon < 0 ? [] : [[one.slice(0, colon), one.slice(colon + 1)].map((part) => part.trim().toLowerCase())];
   });
-  return Object.fromEntries(found);
+  const declared = Object.fromEntries(found);
+  read.set(style, declared);
+  return declared;
 }
 
 /** How mails hide their preheader, and what is for another width of the screen. */

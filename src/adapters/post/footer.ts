@@ -11,7 +11,7 @@ export const FONT =
 export const TABLE = 'width:100%;margin:0 auto;border-collapse:collapse;border-spacing:0';
 
 /** Most pixels that a mail is wide. */
-export const WIDTH = 600;
+const WIDTH = 600;
 
 /** Rows in the middle of the window, at most as wide as a mail is; Outlook for Windows knows no such limit. */
 export const centered = (rows: string): string =>
@@ -34,7 +34,7 @@ const TEXTS: Readonly<Record<MailLanguage, readonly [(newsletter: string) => str
 export const languageOf = ({ language = 'en' }: Pick<Newsletter, 'language'>): MailLanguage => language;
 
 /** The page of a mail is that of its link to unsubscribe, and a step further. */
-export const VIEW_PATH = '/mail';
+const VIEW_PATH = '/mail';
 
 const COLORS = { ground: '#f3f4f6', text: '#4b5563', line: '#d1d5db' };
 const DARK = { ground: '#14171c', text: '#c3c8d0', line: '#4b5563' };
@@ -46,7 +46,7 @@ export const FOOTER_STYLE =
   `table.nr-footer td,table.nr-footer p,table.nr-footer a{color:${DARK.text}!important}}`;
 
 /** SES counts the clicks of a link without the attribute by way of its own, which blockers of trackers block. */
-export const NO_TRACK = 'ses:no-track';
+const NO_TRACK = 'ses:no-track';
 
 /** A footer of its own, whatever styles the post has. @param link to unsubscribe */
 export function htmlFooter(newsletter: Newsletter, link: string): string {
