@@ -1,7 +1,7 @@
 import type { MailLanguage, Newsletter } from '../../core/newsletter/model/email.ts';
+import { linkedText } from '../content/addresses.ts';
 import { escapeHtml } from '../content/escape-html.ts';
 import { MOST_OPEN_TAGS, walkHtml } from '../content/html-walk.ts';
-import { linkedText } from '../content/linked-text.ts';
 
 /** Names without quotes: styles stand in attributes. */
 export const FONT =

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { linkedText } from '../../../src/adapters/content/linked-text.ts';
+import { linkedText } from '../../../src/adapters/content/addresses.ts';
 import { contrast, readableOn, textOn } from '../../../src/adapters/post/mail-template.ts';
 import { parsePost } from '../../../src/cli/commands/emails/post.ts';
 import type { EmailContent, Newsletter } from '../../../src/core/newsletter/model/email.ts';
