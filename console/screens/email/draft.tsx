@@ -15,8 +15,9 @@ import { Problem } from '../../parts/states.tsx';
 import { count, localInput } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toasts.tsx';
 import { plural } from '../../parts/words.ts';
-import { type DryRun, Found } from './dry-run.tsx';
+import { reasonWord } from './phase-words.ts';
 
+type DryRun = Answer<'POST /api/emails/dry-run'>;
 type TestResult = Answer<'POST /api/emails/test'>['results'][number];
 
 interface DraftProps {
@@ -142,7 +143,7 @@ export function Draft({ tenant, newsletters, replaces, onClose }: DraftProps) {
           label="Preheader"
           name="preheader"
           value={draft?.preheader}
-          hint="What lists of mails show behind the subject; empty: how the text begins"
+          hint="In lists of mails, behind the subject"
         />
         <Field
           label="Text"
@@ -203,5 +204,51 @@ export function Draft({ tenant, newsletters, replaces, onClose }: DraftProps) {
         />
       </form>
     </Dialog>
+  );
+}
+
+/** Who would get it, in which rendering, and who would not and why. */
+function Found({ run }: { readonly run: DryRun }) {
+  const { other_recipients = 0, warnings = [] } = run;
+  const { recipients = 0, excluded = 0, excluded_by_reason = {}, renderings = [], missing_fields = {}, error } = run;
+  return (
+    <div class="rows" role="status">
+      <dl class="preview-figures is-two">
+        <div class="is-main">
+          <dt>Would get it</dt>
+          <dd>{count(recipients)}</dd>
+        </div>
+        <div>
+          <dt>Left out</dt>
+          <dd>{count(excluded)}</dd>
+        </div>
+      </dl>
+      <ul class="reasons">
+        <li>Who has unsubscribed is in neither number.</li>
+        {(renderings.length > 1 || other_recipients > 0) &&
+          renderings.map(({ segments, recipients: number }) => (
+            <li key={segments.join()}>
+              <strong>{count(number)}</strong> with {segments.join(' and ') || 'no part of their own'}
+            </li>
+          ))}
+        {other_recipients > 0 && (
+          <li>
+            <strong>{count(other_recipients)}</strong> with other combinations of parts
+          </li>
+        )}
+        {Object.entries(excluded_by_reason).map(([reason, number]) => (
+          <li key={reason}>
+            <strong>{count(number)}</strong> left out: <code>{reason}</code> {reasonWord('excluded', reason)}
+          </li>
+        ))}
+        {Object.entries(missing_fields).map(([field, number]) => (
+          <li key={field}>
+            <strong>{count(number)}</strong> have no <code>{`{${field}}`}</code>
+          </li>
+        ))}
+      </ul>
+      {warnings.length > 0 && <p class="note tone-wait">{warnings.join(' ')}</p>}
+      {error !== undefined && <p class="note tone-bad">{error}</p>}
+    </div>
   );
 }
