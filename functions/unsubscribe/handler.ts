@@ -4,16 +4,19 @@ import { createChunkStore } from '../../src/adapters/dynamodb/newsletter/chunk-s
 import { createEmailStore } from '../../src/adapters/dynamodb/newsletter/email-store.ts';
 import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member-store.ts';
 import { createMemberSealing } from '../../src/adapters/recipient/member-sealing.ts';
-import { MAIL_POLICY, type MailPageDeps, mailPage, VIEW } from '../../src/adapters/unsubscribe/mail-page.ts';
 import {
   askPage,
   donePage,
   languageOf,
+  MAIL_POLICY,
+  type MailPageDeps,
+  mailPage,
   PAGE_HEADERS,
   readForm,
   readUnsubscribeToken,
   textPage,
   undonePage,
+  VIEW,
 } from '../../src/adapters/unsubscribe/unsubscribe-link.ts';
 import {
   emailOf,

@@ -29,6 +29,7 @@ interface Shot {
 
 const WIDE = { width: 1360, height: 850 } as const;
 const PHONE = { width: 360, height: 740 } as const;
+const SLACK = '/dead-letters?channel=slack';
 
 const openFirst = (name: RegExp) => async (page: Page) => {
   await page.getByRole('link', { name }).first().click();
@@ -47,69 +48,45 @@ const SHOTS: readonly Shot[] = [
   { file: 'console-overview', path: '/', theme: 'light', ...WIDE },
   { file: 'console-overview-dark', path: '/', theme: 'dark', ...WIDE },
   { file: 'console-notifications', path: '/notifications', theme: 'light', ...WIDE },
-  {
-    file: 'console-notification',
-    path: '/dead-letters?channel=slack',
-    theme: 'light',
-    ...WIDE,
-    prepare: openFirst(/^sample-/),
-  },
+  { file: 'console-notification', path: SLACK, theme: 'light', ...WIDE, prepare: openFirst(/^sample-/) },
   { file: 'console-dead-letters', path: '/dead-letters', theme: 'light', ...WIDE },
-  { file: 'console-redrive', path: '/dead-letters?channel=slack', theme: 'dark', ...WIDE, prepare: previewRedrive },
+  { file: 'console-redrive', path: SLACK, theme: 'dark', ...WIDE, prepare: previewRedrive },
   { file: 'console-phone', path: '/', theme: 'dark', ...PHONE },
   { file: 'console-phone-notifications', path: '/notifications', theme: 'light', ...PHONE },
 ];
 
 /** The examples of newsletters as a member gets them, and their pictures: docs/images/newsletter-*.png. */
 const MAILS = [
-  { post: 'digest', form: 'md', format: 'markdown', theme: 'light', width: 600 },
-  { post: 'digest', form: 'md', format: 'markdown', theme: 'dark', width: 360 },
-  { post: 'designed', form: 'html', format: 'html', theme: 'dark', width: 360 },
-  { post: 'plain', form: 'txt', format: 'text', theme: 'light', width: 360 },
+  ['digest.md', 'markdown', 'light', 600],
+  ['digest.md', 'markdown', 'dark', 360],
+  ['designed.html', 'html', 'dark', 360],
+  ['plain.txt', 'text', 'light', 360],
 ] as const;
 
-const NEWSLETTER = {
-  ...emailContent().newsletter,
-  name: 'Weekly',
-  sender_name: 'Example Software Ltd',
-  postal_address: '1 Harbour Street, London E1 6AN',
-  contact: 'support@example.com',
-  accent_color: '#0f766e',
-};
+const WHO = { sender_name: 'Example Software Ltd', postal_address: '1 Harbour Street, London E1 6AN' };
+const NEWSLETTER = { ...emailContent().newsletter, ...WHO, name: 'Weekly', contact: 'support@example.com' };
 const JAPANESE = {
   ...NEWSLETTER,
+  sender_name: '株式会社エグザンプル',
   name: '定例のお知らせ',
   language: 'ja',
-  sender_name: '株式会社エグザンプル',
-  postal_address: '〒100-0001 東京都千代田区千代田1-1',
-  contact: 'https://example.com/contact',
 } as const;
 
-/** Without one, Japanese is boxes. */
-function needJapaneseFont(): void {
-  const found = () => execFileSync('fc-list', [':lang=ja', 'family'], { encoding: 'utf8' }).trim() !== '';
-  if (!found()) execFileSync('apt-get', ['install', '-y', 'fonts-ipafont-gothic'], { stdio: 'inherit' });
-  if (!found()) throw new Error('There is no font for Japanese: install fonts-ipafont-gothic, or another one.');
-}
-
 async function showNewsletters(browser: Browser): Promise<void> {
-  needJapaneseFont();
-  const bars = Array.from({ length: 20 }, (_, i) => `<path d="M${i * 80 + 40} 400V${60 + 260 / (1 + i * i * 0.3)}"/>`);
-  const picture = `<svg xmlns="http://www.w3.org/2000/svg" width="1600" height="400" stroke="#1a5fb4" stroke-width="60"><rect width="1600" height="400" fill="#dbe6f5" stroke="none"/>${bars.join('')}</svg>`;
-  for (const { post, form, format, theme, width } of MAILS) {
-    const file = `${post}.${form}`;
+  // Without a font Japanese is boxes.
+  const fonts = execFileSync('fc-list', [':lang=ja'], { encoding: 'utf8' });
+  if (fonts === '') execFileSync('apt-get', ['install', '-y', 'fonts-ipafont-gothic'], { stdio: 'inherit' });
+  const body = `<svg xmlns="http://www.w3.org/2000/svg" width="1600" height="400"><rect width="1600" height="400" fill="#b9cdea"/></svg>`;
+  for (const [file, format, colorScheme, width] of MAILS) {
     const source = readFileSync(join(PROJECT_ROOT, 'examples/newsletters', file), 'utf8');
-    const newsletter = post === 'plain' ? JAPANESE : NEWSLETTER;
-    const { html } = await arriving({ ...parsePost(source, format, file), newsletter });
-    const context = await browser.newContext({ colorScheme: theme, viewport: { width, height: 600 } });
-    const page = await context.newPage();
-    await page.route('https://img.example.com/*', (route) =>
-      route.fulfill({ contentType: 'image/svg+xml', body: picture }),
-    );
-    await page.setContent(html, { waitUntil: 'networkidle' });
-    await page.screenshot({ path: join(IMAGES, `newsletter-${post}-${theme}.png`), fullPage: true });
-    await context.close();
-    process.stdout.write(`docs/images/newsletter-${post}-${theme}.png\n`);
+    const post = { ...parsePost(source, format, file), newsletter: format === 'text' ? JAPANESE : NEWSLETTER };
+    const page = await browser.newPage({ colorScheme, viewport: { width, height: 600 } });
+    await page.route('https://img.example.com/*', (route) => route.fulfill({ contentType: 'image/svg+xml', body }));
+    await page.setContent((await arriving(post)).html, { waitUntil: 'networkidle' });
+    const name = `newsletter-${file.replace(/\..*/, '')}-${colorScheme}.png`;
+    await page.screenshot({ path: join(IMAGES, name), fullPage: true });
+    await page.close();
+    process.stdout.write(`docs/images/${name}\n`);
   }
 }
 

@@ -139,12 +139,7 @@ export function Draft({ tenant, newsletters, replaces, onClose }: DraftProps) {
           <Field label="Format" name="format" value={draft?.format ?? 'markdown'} options={FORMATS} />
         </div>
         <Field label="Subject" name="subject" value={draft?.subject} required />
-        <Field
-          label="Preheader"
-          name="preheader"
-          value={draft?.preheader}
-          hint="In lists of mails, behind the subject"
-        />
+        <Field label="Preheader" name="preheader" value={draft?.preheader} hint="Lists of mails show it" />
         <Field
           label="Text"
           name="body"
