@@ -92,7 +92,7 @@ export function refusedIn({ places }: RefusedRecipients, { chunk, states }: Chun
 }
 
 /** How many were refused for the reason, those that other batches have told of included. */
-export function countOf(reason: string, { refused, email, batch }: Known): number {
+function countOf(reason: string, { refused, email, batch }: Known): number {
   const others = Object.entries(email.refusals?.batches ?? {}).filter(([batch_id]) => batch_id !== batch.batch_id);
   return others.reduce((sum, [, counts]) => sum + (counts[reason] ?? 0), countsByReason(refused)[reason] ?? 0);
 }
