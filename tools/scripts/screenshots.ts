@@ -65,12 +65,8 @@ const MAILS = [
 
 const WHO = { sender_name: 'Example Software Ltd', postal_address: '1 Harbour Street, London E1 6AN' };
 const NEWSLETTER = { ...emailContent().newsletter, ...WHO, name: 'Weekly', contact: 'support@example.com' };
-const JAPANESE = {
-  ...NEWSLETTER,
-  sender_name: '株式会社エグザンプル',
-  name: '定例のお知らせ',
-  language: 'ja',
-} as const;
+const JA = { sender_name: '株式会社エグザンプル', postal_address: '〒100-0001 東京都千代田区千代田1-1' };
+const JAPANESE = { ...NEWSLETTER, ...JA, name: '定例のお知らせ', language: 'ja' } as const;
 
 async function showNewsletters(browser: Browser): Promise<void> {
   // Without a font Japanese is boxes.
