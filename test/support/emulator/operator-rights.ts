@@ -135,6 +135,12 @@ const ROWS: readonly ResourceRow[] = [
     resources: ({ PipelineStateTable }) => [tableOf(PipelineStateTable)],
   },
   {
+    documented: '`dynamodb:GetItem` of `show`',
+    commands: /^show/,
+    actions: /:GetItem$/,
+    resources: ({ NotificationContentTable }) => [tableOf(NotificationContentTable)],
+  },
+  {
     documented: '`dynamodb:GetItem` and `dynamodb:PartiQLInsert` of `cancel`',
     commands: /^cancel/,
     actions: /:(GetItem|PartiQLInsert)$/,
