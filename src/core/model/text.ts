@@ -25,9 +25,9 @@ export function jsonObject(text: string): Readonly<Record<string, unknown>> | un
 
 /** Also as URLs, HTML and keyboards for Japanese write the sign. */
 const AT = '(?:@|%(?:25)*40|&#(?:0*64|x0*40);|&commat;|\\uff20|\\ufe6b)';
-const PART = '[^\\s"\'<>(),;:]+';
-/** What looks like an address or a URL. */
-export const ADDRESS_LIKE = new RegExp(`${PART}${AT}${PART}|https?://[^\\s"'<>]+`, 'gi');
+const PART = '[^\\s"\'<>(),;:]';
+/** What looks like an address or a URL. From the beginning of a word only, or a long word would be read once per character. */
+export const ADDRESS_LIKE = new RegExp(`(?<!${PART})${PART}+${AT}${PART}+|https?://[^\\s"'<>]+`, 'gi');
 
 /** A text of another system, in which addresses are masked. JSON stays JSON. */
 export const withoutAddresses = (text: string): string => text.replace(ADDRESS_LIKE, '…');
