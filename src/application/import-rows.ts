@@ -52,7 +52,8 @@ type ImportDeps = Pick<OperatorDeps, 'dynamodb' | 'deployment' | 'clock'>;
 export function rowsIn(text: string): readonly unknown[] | undefined {
   const whole = parsed(text);
   if (Array.isArray(whole)) return whole;
-  const lists = typeof whole === 'object' && whole !== null ? Object.values(whole).filter(Array.isArray) : [];
+  const isRow = typeof whole === 'object' && whole !== null && ('id' in whole || 'log_id' in whole);
+  const lists = typeof whole === 'object' && whole !== null && !isRow ? Object.values(whole).filter(Array.isArray) : [];
   if (lists.length === 1) return lists[0];
   if (whole !== undefined) return [whole];
   const lines = text.split(/\r\n?|\n/).filter((line) => line.trim() !== '');

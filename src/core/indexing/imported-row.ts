@@ -1,5 +1,5 @@
 import type { Channel } from '../model/channels.ts';
-import { isAbsent, type RowFault } from '../model/column-rules.ts';
+import { brokenRules, type ColumnRule, isAbsent, type RowFault } from '../model/column-rules.ts';
 import { type ForeignRow, hasContent } from '../model/notification.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import { rowBytes } from '../model/text.ts';
@@ -18,6 +18,14 @@ export const WRITER_COLUMNS = [
   ...['response_message', 'error_message', 'error_details', 'integration_config_id', 'fallback_channel'],
   ...['fallback_recipient', 'fallback_integration_config_id', 'created_at', 'updated_at', 'created_by', 'updated_by'],
 ];
+
+/** A half of a surrogate pair, which JSON can escape and DynamoDB does not store. */
+const UNICODE: readonly ColumnRule[] = WRITER_COLUMNS.map((column) => ({
+  column,
+  rule: 'Unicode',
+  expected: 'well-formed Unicode',
+  holds: (value) => typeof value !== 'string' || value.isWellFormed(),
+}));
 
 /** DynamoDB stores no larger item. */
 const MAX_ROW_BYTES = 400 * 1024;
@@ -62,10 +70,12 @@ export function importedRow(value: unknown, { tenant_id, now, policy, channels }
     columns.filter(([name]) => WRITER_COLUMNS.includes(name) === is),
   );
   const row = withoutBareFormat(Object.fromEntries(ours.map(([name, one]) => [name, typed(name, one)])));
-  if (typeof row['tenant_id'] === 'string' && row['tenant_id'] !== tenant_id) return { is: 'of_another_tenant' };
+  const { log_id, tenant_id: owner } = row;
+  if (typeof owner === 'string' && owner !== '' && owner !== tenant_id) return { is: 'of_another_tenant' };
   const faults = [
-    ...(isAbsent(row['log_id']) ? [NO_ID] : []),
+    ...(isAbsent(log_id) || log_id === '' ? [NO_ID] : []),
     ...rowFaults(row, channels),
+    ...brokenRules(UNICODE, row),
     ...(isEnded(row) && !hasContent(row) ? [] : contentFaults(row)),
     ...(rowBytes(row) > MAX_ROW_BYTES ? [TOO_LARGE] : []),
   ];
