@@ -46,7 +46,8 @@ export const IDENTIFICATION = ['sender_name', 'postal_address', 'contact'] as co
 
 /** What the mails of a newsletter do not say, in a sentence; undefined where they say all. */
 export function missingIdentification(newsletter: Pick<Newsletter, 'newsletter_id' | (typeof IDENTIFICATION)[number]>) {
-  const missing = IDENTIFICATION.filter((field) => newsletter[field] === undefined);
+  // Blanks, dashes and the like name nobody.
+  const missing = IDENTIFICATION.filter((field) => !/[\p{L}\p{N}]/u.test(newsletter[field] ?? ''));
   if (missing.length === 0) return undefined;
   return (
     `The newsletter ${newsletter.newsletter_id} has no ${missing.join(', no ')}: a mail to its members has to say who ` +

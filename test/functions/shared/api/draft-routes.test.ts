@@ -76,6 +76,8 @@ describe('a newsletter that does not say who sends it', () => {
           },
         });
       }
+      await says({ sender_name: ' ', postal_address: '-', contact: '\u3000' });
+      expect((await publish(POST)).status).toBe(400);
       expect(await emailsListed()).toEqual([]);
       await says({ postal_address: 'Tokyo', contact: '+81 3 1234' });
       expect((await publish(POST)).status).toBe(202);
