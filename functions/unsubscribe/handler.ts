@@ -54,23 +54,23 @@ export function createHandler(deps: UnsubscribeFunctionDeps, { logger, metrics }
           ? answer(404, textPage('invalid', language))
           : answer(200, page, { 'content-security-policy': MAIL_POLICY });
       }
+      const { undo, ofPage } = readForm(isPost ? bodyOf(event) : '');
       if (isPost) {
-        const { undo, ofPage } = readForm(bodyOf(event));
         const done = await unsubscribe(place, deps, { undo });
         if (done && !undo) count(metrics, 'Unsubscriptions');
         logger.info('unsubscribe', { status: done ? 200 : 404, undo, ...(done && { email_id: place?.email_id }) });
         if (!done) return answer(404, textPage('invalid', language));
-        const name = ofPage ? (await deps.emails.content(place?.email_id ?? ''))?.newsletter.name : undefined;
-        return answer(200, undo ? undonePage(name ?? '', language) : donePage(name, language, name !== undefined));
+        if (!ofPage && !undo) return answer(200, donePage(undefined, language, false));
       }
       const email = await emailOf(place, deps);
       const content = email && (await deps.emails.content(email.email_id));
       if (place === undefined || email === undefined || content === undefined) {
         return answer(404, textPage('invalid', language));
       }
-      const { name } = content.newsletter;
+      const { name, language: own = language } = content.newsletter;
+      if (undo) return answer(200, undonePage(name, own));
       const left = await unsubscription(email, place, deps);
-      return answer(200, left === undefined ? askPage(name, language) : donePage(name, language, left.can_undo));
+      return answer(200, left || isPost ? donePage(name, own, left?.can_undo === true) : askPage(name, own));
     } catch (error) {
       logger.error('unsubscription failed on our side', { error: error as Error });
       return answer(503, textPage('fault', language), { 'retry-after': '60' });

@@ -9,10 +9,12 @@ import {
   readUnsubscribeToken,
   unsubscribeToken,
 } from '../../src/adapters/unsubscribe/unsubscribe-link.ts';
+import type { StoredMember, Suppression } from '../../src/core/newsletter/model/member.ts';
 import { countBits } from '../../src/core/newsletter/model/recipient-state.ts';
 import { MemoryChunks, MemoryEmails } from '../../tools/simulation/twins/newsletter-items.ts';
 import { LINK_ENDS } from '../corpus/links/ends.ts';
 import { batchRow, chunkState, emailContent, emailRow, recipient } from '../support/newsletter/job-rows.ts';
+import { storedMember } from '../support/newsletter/members.ts';
 
 const SECRET = 'a secret of some length for tests only';
 const PLACE = { email_id: 'email-1', batch_id: '00003', chunk: 2, n: 1 };
@@ -59,6 +61,8 @@ describe('the unsubscribe link', () => {
   let tables: MemoryEmails;
   let chunks: MemoryChunks;
   let unsubscribed: string[];
+  let suppressed: Suppression | undefined;
+  let members: Map<string, StoredMember>;
   let now: Date;
   let reads: number;
   const since = '2026-03-01T11:00:00.000Z';
@@ -78,6 +82,8 @@ describe('the unsubscribe link', () => {
     tables = new MemoryEmails(() => now);
     chunks = new MemoryChunks();
     unsubscribed = [];
+    suppressed = undefined;
+    members = new Map([['m-1', storedMember('tenant-1', 'm-1', { email_hash: 'hash-m1@example.com' })]]);
     reads = 0;
     const newsletter = { ...emailContent().newsletter, name: 'Cats & <Dogs>' };
     await tables.emails.create(emailRow({ expires_at: now.getTime() / 1000 + 60 }), emailContent({ newsletter }));
@@ -112,11 +118,10 @@ describe('the unsubscribe link', () => {
         },
         facts: async (tenant: string, hashes: readonly string[]) => {
           const left = hashes.filter((hash) => unsubscribed.includes(`${tenant} ${hash} news`));
-          return new Map(
-            left.map((email_hash) => [email_hash, { tenant_id: tenant, email_hash, unsubscribed: { news: since } }]),
-          );
+          const facts = { tenant_id: tenant, unsubscribed: { news: since }, ...(suppressed && { suppressed }) };
+          return new Map(left.map((email_hash) => [email_hash, { ...facts, email_hash }]));
         },
-        read: async () => undefined,
+        read: async (_: string, member_id: string) => members.get(member_id),
       },
       sealing: { emailHash: async (_: string, email: string) => `hash-${email}` },
       secret: async () => SECRET,
@@ -192,6 +197,45 @@ describe('the unsubscribe link', () => {
     expect(unsubscribed).toHaveLength(1);
   });
 
+  it('takes back nothing that another than its link has done, nor for who complained', async () => {
+    chunks = new MemoryChunks();
+    const token = unsubscribeToken(SECRET, { ...PLACE, email_hash: HASH });
+    unsubscribed = [`tenant-1 ${HASH} news`];
+    const seen = await ask('GET', token);
+    expect(seen.body).toContain('You are unsubscribed');
+    expect(seen.body).not.toContain('<form');
+    expect((await ask('POST', token, { body: 'undo=1&page=1' })).statusCode).toBe(404);
+    await ask('POST', token);
+    expect((await ask('GET', token)).body).toContain('<form');
+    suppressed = { reason: 'complained', at: since };
+    expect((await ask('GET', token)).body).not.toContain('<form');
+    expect((await ask('POST', token, { body: 'undo=1&page=1' })).statusCode).toBe(404);
+    expect(new Set(unsubscribed)).toEqual(new Set([`tenant-1 ${HASH} news`]));
+  });
+
+  it('offers no way back from what was decided long ago, also to who posts once more', async () => {
+    const token = unsubscribeToken(SECRET, { ...PLACE, email_hash: HASH });
+    unsubscribed = [`tenant-1 ${HASH} news`];
+    now = new Date(now.getTime() + 86_400_000);
+    await tables.emails.change((await tables.emails.read('email-1')) ?? emailRow(), {
+      set: { expires_at: now.getTime() / 1000 + 60 },
+    });
+    const { body } = await ask('POST', token, { body: 'page=1&List-Unsubscribe=One-Click' });
+    expect(body).toContain('You get no more mail of Cats &amp; &lt;Dogs&gt;.');
+    expect(body).not.toContain('<form');
+  });
+
+  it('speaks the language of its newsletter', async () => {
+    const newsletter = { ...emailContent().newsletter, language: 'ja' as const };
+    const email = emailRow({ email_id: 'email-ja', expires_at: now.getTime() / 1000 + 60 });
+    await tables.emails.create(email, emailContent({ newsletter }));
+    const token = unsubscribeToken(SECRET, { ...PLACE, email_id: 'email-ja', email_hash: HASH });
+    for (const body of ['page=1', 'page=1&undo=1']) {
+      expect((await ask('GET', token)).body).toContain('lang="ja"');
+      expect((await ask('POST', token, { body })).body).toContain('lang="ja"');
+    }
+  });
+
   it('works when the recipients of its chunk have expired, by the hash of the address', async () => {
     chunks = new MemoryChunks();
     const token = unsubscribeToken(SECRET, { ...PLACE, email_hash: HASH });
@@ -264,6 +308,47 @@ describe('the unsubscribe link', () => {
       for (const token of [ofMember, mailToken(SECRET, 'email-2')]) {
         expect((await ask('GET', `${token}/mail`)).statusCode).toBe(404);
       }
+    });
+
+    it('shows nothing of a member who was deleted or erased', async () => {
+      members.clear();
+      const { statusCode, body } = await ask('GET', `${ofMember}/mail`);
+      expect(statusCode).toBe(200);
+      expect(body).toContain('Dear reader ');
+      expect(body).not.toMatch(/Ann|m1@/);
+    });
+
+    const shown = async (body: string, end = '') => {
+      const email_id = `email-of-${body.length}`;
+      const content = emailContent({ body, format: 'html' });
+      await tables.emails.create(emailRow({ email_id, expires_at: now.getTime() / 1000 + 60 }), content);
+      const own = unsubscribeToken(SECRET, { ...PLACE, email_id, email_hash: HASH });
+      const pages = [`${own}${end}/mail`, `${mailToken(SECRET, email_id)}/mail`].map((token) => ask('GET', token));
+      return (await Promise.all(pages)).map(({ body: page = '' }) => page);
+    };
+
+    it('tells its address to nobody, whatever the author says of referrers', async () => {
+      const body =
+        '<html><head><meta charset="utf-8"><meta content="unsafe-url" name=referrer></head><body>' +
+        '<p>The referrer</p><img referrerpolicy="unsafe-url" alt="" src="https://x.example/?referrer=1"></body></html>';
+      for (const page of await shown(body)) {
+        expect(page).not.toMatch(/unsafe-url|name=referrer|referrerpolicy/);
+        expect(page).toContain('<img alt="" src="https://x.example/?referrer=1">');
+        expect(page).toContain('<meta charset="utf-8">');
+        expect(page).toContain('<p>The referrer</p>');
+      }
+    });
+
+    it('takes along nothing of what stands behind its token', async () => {
+      const [page = ''] = await shown('<a href={unsubscribe_url}>leave</a>', ' style=x onclick=y');
+      expect(page).toMatch(/href=\.\.\/[\w.-]+>leave/);
+    });
+
+    it('is made in little time of any HTML', async () => {
+      const [, page = ''] = await shown(`<p>${'<a '.repeat(60_000)}</p>`);
+      const begun = performance.now();
+      expect((await ask('GET', `${mailToken(SECRET, 'email-of-180007')}/mail`)).body).toBe(page);
+      expect(performance.now() - begun).toBeLessThan(2_000);
     });
 
     it('unsubscribes by POST all the same, and opens with no other token', async () => {

@@ -169,7 +169,10 @@ function macOf(key: KeyObject, place: string): string {
 }
 
 /** Links that are a member's. */
-const NOWHERE = /<a\b[^>]*\shref=["']?#no-member\b[^>]*>[\s\S]*?<\/a>/gi;
+const NOWHERE = /<a\b[^<>]*\shref=["']?#no-member\b[^<>]*>[\s\S]*?<\/a>/gi;
+
+/** What an author's HTML says of referrers: the page's address is the right to unsubscribe, and goes nowhere else. */
+const REFERRER = /<meta\b[^<>]*\sname\s*=\s*["']?referrer\b[^<>]*>|\sreferrerpolicy\s*=\s*["']?[\w-]*["']?/gi;
 
 /** What follows a token in the link to the page of a mail. */
 export const VIEW = /^[^/]*\/mail\b/;
@@ -179,7 +182,7 @@ export const MAIL_POLICY =
   "sandbox allow-popups allow-popups-to-escape-sandbox allow-top-navigation-by-user-activation; default-src 'none'; " +
   "img-src https: data:; font-src https:; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
 
-export interface MailPageDeps extends Pick<UnsubscribeDeps, 'emails' | 'chunks' | 'clock'> {
+export interface MailPageDeps extends Pick<UnsubscribeDeps, 'emails' | 'chunks' | 'members' | 'clock'> {
   readonly batches: Pick<BatchStore, 'read'>;
   readonly renderings: Renderings;
 }
@@ -191,8 +194,8 @@ const OWN: Readonly<Record<MailLanguage, readonly [says: string, share: string]>
 
 /**
  * A mail as it was sent, as long as the rows of its mailing exist. By a member's own link it has the member's values, as
- * long as recipients are kept, and parts; by that of the mailing, which a member finds on the page, only what everybody
- * gets.
+ * long as recipients are kept and the member is not deleted, and parts; by that of the mailing, which a member finds on
+ * the page, only what everybody gets.
  */
 export async function mailPage(
   link: { readonly place?: RecipientPlace | undefined; readonly token: string; readonly secret: string },
@@ -206,14 +209,15 @@ export async function mailPage(
   const batch = place && (await deps.batches.read(email.email_id, place.batch_id));
   const chunk = place && (await readRecipients(place, { hashed: true }, deps.chunks));
   const recipient = place && chunk?.recipients[place.n];
-  const own = token.replace(/\/.*/s, '');
+  const member = recipient && (await deps.members.read(email.tenant_id, recipient.member_id));
+  const own = token.replace(/[^\w.-].*/s, '');
   const values = {
-    ...(recipient && mergeValues(recipient)),
+    ...(recipient && member && mergeValues(recipient)),
     unsubscribe_url: place === undefined ? '#no-member' : `../${own}`,
   };
   const { html } = await deps.renderings.of(email, content, { rendering: batch?.rendering ?? 0 });
   const page = html.map((piece) => (typeof piece === 'string' ? piece : writtenValue(piece, values, 'html'))).join('');
-  const sent = page.replaceAll(' ses:no-track', '');
+  const sent = page.replaceAll(' ses:no-track', '').replaceAll(REFERRER, '');
   if (place === undefined) return sent.replaceAll(NOWHERE, '');
   const [says, share] = OWN[content.newsletter.language ?? 'en'];
   const bar =

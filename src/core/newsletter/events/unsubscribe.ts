@@ -54,10 +54,12 @@ export async function unsubscribe(
   if (undo && (await unsubscription(email, place, deps))?.can_undo === false) return false;
   const { tenant_id, newsletter_id } = email;
   const at = deps.clock().toISOString();
-  const write = (hash: string) =>
-    undo
-      ? deps.members.resubscribe(tenant_id, hash, newsletter_id)
-      : deps.members.unsubscribe(tenant_id, hash, newsletter_id, at);
+  const write = async (hash: string) => {
+    if (!undo) return deps.members.unsubscribe(tenant_id, hash, newsletter_id, at);
+    // The member's present address may have been unsubscribed in another way, or before.
+    const left = await unsubscription(email, { ...place, email_hash: hash }, deps);
+    if (left?.can_undo) await deps.members.resubscribe(tenant_id, hash, newsletter_id);
+  };
   if (recipient !== undefined) await writeForPerson({ tenant_id, recipient }, write, deps);
   else if (email_hash !== undefined) await write(email_hash);
   if (undo) return true;
@@ -74,15 +76,22 @@ export async function unsubscribe(
 /** For so long an unsubscription can be taken back by its link: a mail that is forwarded later lifts nothing. */
 const UNDO_MS = 86_400_000;
 
-/** Whether the address that got the mail is unsubscribed: a page that is opened once more says so. */
+/**
+ * Whether the address that got the mail is unsubscribed: a page that is opened once more says so. The link takes back what
+ * it did itself; what an import, the API or another mail's link wrote stays, and so does who complained.
+ */
 export async function unsubscription(
   { tenant_id, newsletter_id }: Email,
-  { email_hash = '' }: RecipientPlace,
-  { members, clock }: Pick<UnsubscribeDeps, 'members' | 'clock'>,
+  { email_id, batch_id, chunk, n, email_hash = '' }: RecipientPlace,
+  { members, events, clock }: Pick<UnsubscribeDeps, 'members' | 'events' | 'clock'>,
 ): Promise<{ readonly can_undo: boolean } | undefined> {
   const facts = (await members.facts(tenant_id, [email_hash])).get(email_hash);
   if (!hasUnsubscribed(facts, newsletter_id)) return undefined;
-  return { can_undo: clock().getTime() - epochMs(facts?.unsubscribed[newsletter_id] ?? '') < UNDO_MS };
+  // A time that was imported may be to come.
+  const age = Math.abs(clock().getTime() - epochMs(facts?.unsubscribed[newsletter_id] ?? ''));
+  if (facts?.suppressed !== undefined || !(age < UNDO_MS)) return { can_undo: false };
+  const { bits } = await events.read(email_id, batch_id);
+  return { can_undo: hasBit(bits.unsubscribed, placeInBatch(chunk, n)) };
 }
 
 /** The recipients of a chunk as long as they are kept, and can be read where nothing else tells their hashes. */

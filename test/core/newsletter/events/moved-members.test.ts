@@ -43,6 +43,18 @@ describe('a member who has another address since the mail', () => {
     expect(Object.keys((await factsOf(PRESENT))?.unsubscribed ?? {})).toEqual(['news']);
   });
 
+  it('is subscribed at both again by the link, but for what was decided there in another way', async () => {
+    const { deps, members, give, factsOf } = await sentWorld();
+    await give(PRESENT);
+    await unsubscribe(PLACE, deps);
+    expect(await unsubscribe(PLACE, deps, { undo: true })).toBe(true);
+    for (const email of ['m0@example.com', PRESENT]) expect((await factsOf(email))?.unsubscribed ?? {}).toEqual({});
+    const hash = await deps.sealing.emailHash(TENANT, PRESENT);
+    await members.unsubscribe(TENANT, hash, 'news', isoAfter(deps.clock(), -2 * 86_400_000));
+    await unsubscribe(PLACE, deps, { undo: true });
+    expect(Object.keys((await factsOf(PRESENT))?.unsubscribed ?? {})).toEqual(['news']);
+  });
+
   it('gets no mail at the present address after a complaint, and does after a bounce of the old one', async () => {
     const { deps, give, factsOf } = await sentWorld();
     await give(PRESENT);
