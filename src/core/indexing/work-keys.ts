@@ -14,7 +14,7 @@ import { parseTime } from '../model/time.ts';
 import { workQueueOf } from '../model/work-index.ts';
 
 /** Times that others read again: the stage's zone is known here only. */
-const WRITTEN_TIMES = ['created_at', 'scheduled_at', 'sent_at', 'next_retry_at'] as const;
+const WRITTEN_TIMES = ['created_at', 'scheduled_at', 'sent_at', 'delivered_at', 'opened_at', 'next_retry_at'] as const;
 
 /** The row's times that have no zone, in UTC; none in a stage whose writers write UTC. */
 export function inUtc(row: ForeignRow, time_zone: string | undefined): ForeignRow {

@@ -108,6 +108,8 @@ describe('times without a zone', () => {
     created_at: '2030-01-01 08:00:00',
     scheduled_at: '2030-01-01 09:00:00',
     sent_at: '2030-01-01T00:00:00Z',
+    delivered_at: '2030-01-01 09:00:05',
+    opened_at: '2030-01-01 09:00:10',
   };
   const set = (time_zone?: string) => {
     const plan = planIndex(row, T0, DEFAULT_RETRY_POLICY, { time_zone });
@@ -127,6 +129,8 @@ describe('times without a zone', () => {
       work_at: '2030-01-01T00:00:00.000Z',
       scheduled_at: '2030-01-01T00:00:00.000Z',
       created_at: '2029-12-31T23:00:00.000Z',
+      delivered_at: '2030-01-01T00:00:05.000Z',
+      opened_at: '2030-01-01T00:00:10.000Z',
       tenant_created_at: 'TENANT001#2029-12-31T23:00:00.000Z',
     });
     expect(Object.keys(set('Asia/Tokyo'))).not.toContain('sent_at');
