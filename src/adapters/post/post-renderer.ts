@@ -66,7 +66,8 @@ export function createPartSegments(): PartSegments {
 export function createRenderings(): Renderings {
   const made = new Map<string, Promise<Rendering>>();
   return {
-    of({ email_id, replaced_at = '' }, content, { rendering }) {
+    // A dry run that is asked for again has the same id, and another post or newsletter.
+    of({ email_id, created_at, replaced_at = created_at }, content, { rendering }) {
       const key = `${email_id} ${replaced_at} ${rendering}`;
       const found = made.get(key) ?? render(content, rendering);
       made.delete(key);

@@ -156,6 +156,14 @@ describe('parts of a post for some members', () => {
     expect(written((await of('e-3', 0)).text)).toContain('all');
   });
 
+  it('are rendered anew for a dry run of the same id, whose post or newsletter is another', async () => {
+    const renderings = createRenderings();
+    const of = (created_at: string, text: string) =>
+      renderings.of(emailRow({ email_id: 'e-1', created_at }), post(text, 'text'), { rendering: 0 });
+    await of('2026-03-01T11:00:00.000Z', 'long');
+    expect(written((await of('2026-03-01T11:00:01.000Z', 'short')).text)).toContain('short');
+  });
+
   it('name their segment, in the order of the post', async () => {
     const email = { created_at: AT } as Parameters<ReturnType<typeof createPartSegments>['of']>[0];
     const parts = await createPartSegments().of(email, post(body, 'html'));
