@@ -339,6 +339,12 @@ describe('the unsubscribe link', () => {
       }
     });
 
+    it('shares no word that stands for a link, also where the author wrote it as text', async () => {
+      const [own, page] = await shown('<p>To leave: {unsubscribe_url} or {unsubscribe_url}</p>');
+      expect(own).toContain('To leave: ../');
+      expect(page).toContain('<p>To leave:  or </p>');
+    });
+
     it('takes along nothing of what stands behind its token', async () => {
       const [page = ''] = await shown('<a href={unsubscribe_url}>leave</a>', ' style=x onclick=y');
       expect(page).toMatch(/href=\.\.\/[\w.-]+>leave/);

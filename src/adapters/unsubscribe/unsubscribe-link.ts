@@ -218,7 +218,7 @@ export async function mailPage(
   const { html } = await deps.renderings.of(email, content, { rendering: batch?.rendering ?? 0 });
   const page = html.map((piece) => (typeof piece === 'string' ? piece : writtenValue(piece, values, 'html'))).join('');
   const sent = page.replaceAll(' ses:no-track', '').replaceAll(REFERRER, '');
-  if (place === undefined) return sent.replaceAll(NOWHERE, '');
+  if (place === undefined) return sent.replaceAll(NOWHERE, '').replaceAll('#no-member', '');
   const [says, share] = OWN[content.newsletter.language ?? 'en'];
   const bar =
     '<div style="padding:8px 16px;background-color:#1f2937;color:#ffffff;font:14px/20px sans-serif;text-align:center">' +
