@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Channel } from '../core/model/channels.ts';
-import { remedyOf } from '../core/model/error-types.ts';
+import { ownFaultIn, remedyOf } from '../core/model/error-types.ts';
 import type { NotificationRow } from '../core/model/notification.ts';
 import { failedAt } from '../core/model/row-state.ts';
 import { withoutAddresses } from '../core/model/text.ts';
@@ -172,6 +172,8 @@ function groupOf(members: readonly Member[]): DeadGroup | undefined {
   if (newest === undefined || failure_reason === undefined) return undefined;
   const { channel, error_message, response_code } = newest.row;
   const error_type = lastErrorOf({ ...newest.row });
+  // A group may have several of our own refusals: the repair of one would be no other's.
+  const isAlike = new Set(members.map(({ row }) => ownFaultIn(row.error_message))).size === 1;
   return {
     channel,
     failure_reason,
@@ -184,6 +186,6 @@ function groupOf(members: readonly Member[]): DeadGroup | undefined {
     error_message: error_message ? withoutAddresses(error_message) : null,
     response_code: response_code ?? null,
     sample: newestFirst.slice(0, SAMPLE).map(({ row }) => row.log_id),
-    remedy: remedyOf(failure_reason, { error_type, error_message }, channel),
+    remedy: remedyOf(failure_reason, { error_type, ...(isAlike && { error_message }) }, channel),
   };
 }

@@ -212,7 +212,14 @@ export function refusedByUs(fault: OwnFault, says: string) {
 
 const CODE = /^([a-z_]{1,20}): /;
 
-/** What a person does about what we refused; undefined for any other message. */
+/** The code of what we refused; undefined for any other message. */
+export function ownFaultIn(error_message: unknown): OwnFault | undefined {
+  const code = typeof error_message === 'string' ? CODE.exec(error_message)?.[1] : undefined;
+  return entryOf<Fault>(OWN_FAULTS, code) && (code as OwnFault);
+}
+
+/** What a person does about what we refused. */
 function ownRepair(error_message: string | undefined): string | undefined {
-  return entryOf<Fault>(OWN_FAULTS, CODE.exec(error_message ?? '')?.[1])?.repair;
+  const fault = ownFaultIn(error_message);
+  return fault && OWN_FAULTS[fault].repair;
 }

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { groupDead } from '../../../src/application/dead-groups.ts';
 import { ROW_TEXT } from '../../../src/core/delivery/transitions/settlements.ts';
 import { ERROR_POLICY, OWN_FAULTS, type OwnFault, refusedByUs, remedyOf } from '../../../src/core/model/error-types.ts';
+import { remedyFor } from '../../../src/core/operator/views/notification-view.ts';
+import { deadRow } from '../../support/cli/operations.ts';
 
 describe('what to do about a notification that was given up', () => {
   it.each([
@@ -38,4 +41,20 @@ describe('what to do about a notification that was given up', () => {
       expect(remedyOf('AUTH_FAILED', last, 'slack')).toBe(ERROR_POLICY.AUTH_FAILED.remedy);
     },
   );
+
+  it.each([
+    [['no_secret: a', 'no_secret: b'], "Create the secret with the integration's credential, then redrive."],
+    [['no_secret: a', 'bad_secret: b'], ERROR_POLICY.AUTH_FAILED.remedy],
+    [['no_secret: a', 'Slack answered 200 invalid_auth'], ERROR_POLICY.AUTH_FAILED.remedy],
+  ])('with others for %j: what helps all of them', (messages, remedy) => {
+    const rows = messages.map((error_message, i) =>
+      deadRow(`dead-${i}`, { failure_reason: 'AUTH_FAILED', error_type: 'AUTH_FAILED', error_message }),
+    );
+    expect(groupDead(rows)).toMatchObject([{ count: 2, remedy }]);
+  });
+
+  it('whose message is no text: by its type', () => {
+    const row = { send_status: 'FAILED', failure_reason: 'AUTH_FAILED', error_message: { toString: 1 } };
+    expect(remedyFor(row)).toBe(ERROR_POLICY.AUTH_FAILED.remedy);
+  });
 });
