@@ -142,8 +142,9 @@ export function withAdditions(
     }
     return { page: page + html.slice(from), shown };
   };
-  const pages = [end, html.length, begin].map(withFooterAt);
-  return (pages.find(({ page, shown }) => shows(page, shown)) ?? pages.at(-1))?.page ?? html;
+  // What a browser finds behind the body stands in what is open at its end, too.
+  const { page, shown } = withFooterAt(end);
+  return shows(page, shown) ? page : withFooterAt(begin).page;
 }
 
 function shows(page: string, at: number): boolean {
