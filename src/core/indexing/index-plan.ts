@@ -114,9 +114,11 @@ export function planIndex(
   const former =
     life === undefined ? [] : OF_FORMER_LIFE.filter((column) => row[column] !== undefined && !(column in keys));
   const removed: readonly string[] = [...moved.remove, ...former];
+  // DynamoDB refuses a change that names a column twice, as a former time that is written anew in UTC.
+  const kept = Object.fromEntries(Object.entries(history).filter(([column]) => !removed.includes(column)));
   return {
     do: 'index',
-    set: { ...history, ...keys, ...host.set, ...written },
+    set: { ...kept, ...keys, ...host.set, ...written },
     ...moved,
     remove: [
       ...removed,

@@ -135,6 +135,13 @@ describe('times without a zone', () => {
     });
     expect(Object.keys(set('Asia/Tokyo'))).not.toContain('sent_at');
   });
+
+  it('go where another life begins, and are not written anew', () => {
+    const plan = planIndex(row, T0, DEFAULT_RETRY_POLICY, { time_zone: 'Asia/Tokyo', life: 3 });
+    const { set: changed, remove } = plan as Extract<typeof plan, { set: object }>;
+    expect(remove).toEqual(expect.arrayContaining(['delivered_at', 'opened_at']));
+    expect(Object.keys(changed).filter((column) => remove.includes(column))).toEqual([]);
+  });
 });
 
 describe('a failure_reason', () => {
