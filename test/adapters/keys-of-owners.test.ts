@@ -266,6 +266,9 @@ const OF_OUR_OWN = [
   'src/core/newsletter/model/senders.ts',
   'src/core/newsletter/sending/send-deps.ts',
   'src/adapters/email/address.ts',
+  // Links, and colors of a style sheet.
+  'src/adapters/content/addresses.ts',
+  'src/adapters/post/mail-template.ts',
 ];
 
 it('every file that puts a name together of several parts is in the table, or its parts are ours', () => {

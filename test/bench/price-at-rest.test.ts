@@ -19,7 +19,7 @@ describe('the price at rest, by list prices and without free tiers', () => {
       ['KMS keys', 3],
       ['secrets', 3],
       ['queues that Lambda polls', 13],
-      ['metrics of alarms', 103],
+      ['metrics of alarms', 94],
       ['custom metrics', 22],
       ['dashboards', 1],
       ['scheduled runs', expect.any(Number)],

@@ -1,5 +1,5 @@
-import { globSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
@@ -69,6 +69,7 @@ let serial = 0;
 const fresh = (name: string) => `${name}-${++serial}`;
 const file = (name: string, text: string) => {
   const path = join(ops.directory, name);
+  mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, text);
   return path;
 };
@@ -210,11 +211,22 @@ function optionOf(option: string, value: string): string {
   return value === 'ADDRESS' ? 'news@example.com' : value;
 }
 
+/** A row of the table document as another database exports it. */
+const exported = (id: string) => ({
+  id,
+  tenant_id: TENANT,
+  notification_type: 'WEBHOOK',
+  recipient_address: 'https://example.com/hook',
+  message_body: 'Hello',
+  send_status: 'FAILED',
+});
+
 async function thing(command: string, sub: string, arg: string, place: number): Promise<string> {
-  if (place === 0 || (place === 1 && /^(?:dlq|emails|keys|members|newsletters|senders|outcomes)$/.test(command)))
+  if (place === 0 || (place === 1 && /^(?:dlq|emails|keys|members|newsletters|rows|senders|outcomes)$/.test(command)))
     return arg;
   if (/\.csv$/.test(arg)) return file(arg, `member_id,email\n${fresh('m')},${fresh('a')}@example.com\n`);
   if (/\.jsonl$/.test(arg)) return join(ops.directory, arg);
+  if (/\.json$/.test(arg)) return file(arg, JSON.stringify([exported(fresh('exported'))]));
   if (/\.md$/.test(arg)) return file(arg, '# Hello\n\nText');
   if (command === 'cancel') return waiting();
   if (command === 'retry') retried.push(await dead());

@@ -4,6 +4,7 @@ import type { SQSRecord } from 'aws-lambda';
 import { type FauxqsServer, startFauxqs } from 'fauxqs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createHandler as createChannelFunction } from '../../functions/shared/channel/channel-function.ts';
+import { jobLog } from '../../functions/shared/newsletter/bind-newsletter.ts';
 import { opened } from '../../src/core/breaker/breaker.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../src/core/breaker/breaker-policy.ts';
 import { PASS_THROUGH } from '../../src/core/delivery/ports.ts';
@@ -263,6 +264,13 @@ describe('what the functions emit', () => {
     }
   });
 
+  it('of a newsletter is the job’s, whichever function it comes from', async () => {
+    const told = await emittedBy('newsletter-events', {}, async (observability) => {
+      jobLog(observability).count?.('failed');
+    });
+    expect(told).toMatchObject([{ name: 'NewslettersFailed', dimensions: { service: 'newsletter-job' } }]);
+  });
+
   it('is all of the catalogue', () => {
     const driven = new Set(Object.values(emitted).flatMap((metrics) => metrics.map(({ name }) => name)));
     const source = sourceOf(FUNCTIONS);
@@ -271,7 +279,7 @@ describe('what the functions emit', () => {
   });
 
   it('comes from functions that there are', () => {
-    const services = new Set(readdirSync(FUNCTIONS));
+    const services = new Set([...readdirSync(FUNCTIONS), 'newsletter-job']);
     const strangers = (Object.keys(METRICS) as MetricName[]).filter(
       (name) => !servicesOf(name).every((service) => services.has(service)),
     );

@@ -112,7 +112,7 @@ const WRITERS: Readonly<Record<string, string>> = {
   'src/client/spool/durable-files.ts': 'durable: exclusive, 0600, not followed, and synced',
   'src/client/spool/spool-lock.ts': 'a lock of the spool: exclusive, 0600',
   'src/client/spool/spool-reader.ts': 'it only reads',
-  'src/cli/commands/members/rejects-file.ts': 'into what the helper opened, or a pipe',
+  'src/cli/session/rejects-file.ts': 'into what the helper opened, or a pipe',
   'src/cli/commands/members/export.ts': 'into what the helper opened',
 };
 

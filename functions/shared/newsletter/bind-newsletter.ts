@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
+import { Metrics } from '@aws-lambda-powertools/metrics';
 import { type DynamoDBClient, GetItemCommand, QueryCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import type * as v from 'valibot';
@@ -21,7 +22,9 @@ const METRIC_OF = {
   stalled: 'NewslettersStalled',
 } as const satisfies Readonly<Record<JobEvent, string>>;
 
-export function jobLog({ logger, metrics }: Observability): JobLog {
+/** Its counts are of the job, whichever function has come to them. */
+export function jobLog({ logger }: Pick<Observability, 'logger'>): JobLog {
+  const metrics = new Metrics({ serviceName: 'newsletter-job', singleMetric: true });
   return {
     info: (message, fields = {}) => logger.info(message, fields),
     warn: (message, fields = {}) => logger.warn(message, fields),

@@ -200,8 +200,8 @@ function newsletters(metrics: ServiceMetrics): IWidget[] {
       metrics.single('Unsubscriptions', 'Sum', FIVE_MINUTES),
     ]),
     graph('Newsletters: failed, stalled, uncertain', [
-      metrics.overServices('NewslettersFailed', FIVE_MINUTES),
-      metrics.overServices('NewslettersStalled', FIVE_MINUTES),
+      metrics.single('NewslettersFailed', 'Sum', FIVE_MINUTES),
+      metrics.single('NewslettersStalled', 'Sum', FIVE_MINUTES),
       metrics.single('NewsletterUncertain', 'Sum', FIVE_MINUTES),
     ]),
   ];

@@ -1,5 +1,5 @@
 import type { Duration } from 'aws-cdk-lib';
-import { MathExpression, Metric } from 'aws-cdk-lib/aws-cloudwatch';
+import { Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import { CHANNELS, type Channel } from '../../../src/core/model/channels.ts';
 import { dimensionsOf, METRICS, type MetricName, servicesOf } from '../../../src/core/model/metrics.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
@@ -30,23 +30,6 @@ export class ServiceMetrics {
   /** A metric without a channel. */
   single(name: MetricName, statistic: Statistic, period: Duration): Metric {
     return this.of(name, CHANNELS[0], statistic, period);
-  }
-
-  /** The sum of a metric that several functions emit. */
-  overServices(name: MetricName, period: Duration): MathExpression {
-    const services = servicesOf(name).map((service, i) => [
-      `${name.charAt(0).toLowerCase()}${name.slice(1)}${i}`,
-      new Metric({
-        namespace: this.#namespace,
-        metricName: name,
-        dimensionsMap: { service },
-        statistic: 'Sum',
-        period,
-      }),
-    ]);
-    const usingMetrics: Record<string, Metric> = Object.fromEntries(services);
-    const ids = Object.keys(usingMetrics).map((id) => `FILL(${id}, 0)`);
-    return new MathExpression({ expression: `SUM([${ids.join(', ')}])`, usingMetrics, label: name, period });
   }
 
   /** One metric per channel of the stage, for a math expression. */

@@ -85,8 +85,7 @@ const UNKEYED: Readonly<Record<string, string>> = {
   'src/adapters/eventbridge/outcome-bus.ts': 'ids and times of an outcome, which are beside it',
   'src/adapters/signing/hashed-ids.ts': 'log_ids, integrations and keyed hashes',
   'src/adapters/unsubscribe/unsubscribe-link.ts': 'the style of the page',
-  'src/cli/commands/members/import-journal.ts':
-    'the names of files and options of an import, on the disk of its operator',
+  'src/cli/session/import-journal.ts': 'the names of files and options of an import, on the disk of its operator',
   'src/cli/commands/verify/forget.ts': 'keyed hashes',
   'src/client/handover/item.ts':
     "a producer's item, in its own process, which has no key of the stage; the log_id of it is keyed",

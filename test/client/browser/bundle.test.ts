@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { bundleBrowserClient } from '../../../tools/scripts/build-client.ts';
 
 it('the client for web pages has no dependency, at most 10 KB compressed, and is loaded where there is no page', async () => {
@@ -15,6 +15,8 @@ it('the client for web pages has no dependency, at most 10 KB compressed, and is
     expect(gzipSync(built).length).toBeLessThan(10 * 1024);
 
     // A server that renders pages loads their modules, too.
+    vi.stubGlobal('indexedDB', undefined);
+    onTestFinished(() => void vi.unstubAllGlobals());
     const api = { url: '/api', getToken: async () => 'nrt_x' };
     const { createOfflineQueue, defineNotificationState } = await import(join(directory, 'browser.js'));
     expect(defineNotificationState(api)).toBeUndefined();
