@@ -40,6 +40,7 @@ describe('batch-sending-service-job.md', () => {
     expect(receipts.map(({ to }) => to).sort()).toEqual(expected.sort());
     expect(new Set(receipts.map(({ tags }) => `${tags['chunk']} ${tags['n']}`)).size).toBe(MEMBERS - 1);
     expect(receipts[0]?.headers).toEqual({
+      'List-ID': '<weekly.T951.example.com>',
       'List-Unsubscribe': expect.stringMatching(/^<http:\/\/127\.0\.0\.1:\d+\/u\/[\w.-]+>$/),
       'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
     });
