@@ -124,7 +124,7 @@ it('the overview groups causes by provider, redrives one of them on its line, an
   const causes = page.getByRole('region', { name: 'Why they are dead' });
   expect(await causes.getByRole('heading', { level: 3 }).allInnerTexts()).toEqual(['Slack 24']);
   await causes.getByText('1 more cause under dead letters.').waitFor();
-  await page.getByText('Every provider answers, and none limits anything now.').waitFor();
+  await page.getByText('No provider limits anything now.').waitFor();
   expect(await page.getByRole('heading', { name: 'Budgets' }).count()).toBe(0);
   await page.getByRole('figure', { name: 'Due in each sweep', exact: true }).waitFor();
   await causes.getByRole('button', { name: 'Redrive 3 notifications of Slack, AUTH_FAILED' }).nth(1).click();

@@ -93,7 +93,13 @@ export function NewsletterForm({ was, onClose }: NewsletterFormProps) {
         <Field label="Contact" name="contact" value={was?.contact} hint="An address, a telephone number or a URL" />
       </div>
       <div class="form-row">
-        <Field label="Language" name="language" value={was?.language ?? 'en'} options={MAIL_LANGUAGES} />
+        <Field
+          label="Language"
+          name="language"
+          value={was?.language ?? ''}
+          options={['', ...MAIL_LANGUAGES]}
+          hint="Of its footer and of the pages behind its links; empty: English, and for pages the reader's"
+        />
         <Field label="Accent colour" name="accent_color" value={was?.accent_color} hint="Such as #1a5fb4" />
         <Field label="Logo" name="logo_url" value={was?.logo_url} hint="https://…; empty: its name" />
       </div>
