@@ -6,12 +6,13 @@ import { PROJECT_ROOT } from '../support/project-root.ts';
 
 /**
  * What is still above its aim, as it was when somebody last folded files: these numbers go down. Whoever adds a file or a
- * subject folds two others into one; whoever folds some lowers the number here. The product's was raised once, by 6,274,
- * for the readers of foreign input (docs/architecture.md) and for what stops and holds a mailing.
+ * subject folds two others into one; whoever folds some lowers the number here. The product's was raised twice: for
+ * the readers of foreign input (docs/architecture.md) and what stops and holds a mailing, and for the mails' template, the
+ * import of rows and the client's CommonJS.
  */
 const CEILINGS: Readonly<Record<string, number>> = {
-  'lines of the product': 81_500,
-  'lines of tools/ and examples/': 16_200,
+  'lines of the product': 79_412,
+  'lines of tools/ and examples/': 15_994,
 };
 
 const filesWith = (files: readonly string[], pattern: RegExp) =>
