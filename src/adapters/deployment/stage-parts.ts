@@ -79,20 +79,20 @@ export function newsletterQueues(has: { readonly prepare: string; readonly send:
   return ofStage(['prepare', 'send'], has ?? {}, () => LACKS.newsletters);
 }
 
-const number = v.optional(v.pipe(v.string(), v.digits(), v.transform(Number)));
-const text = v.optional(v.string());
+const number = v.pipe(v.string(), v.digits(), v.transform(Number));
+const text = v.pipe(v.string(), v.minLength(1));
 
 /** Outputs of the stack that say how the stage is set up; a stack or a runtime of before may lack some. */
 export const SETTING_OUTPUTS = {
-  SweepIntervalSeconds: v.pipe(v.string(), v.digits(), v.transform(Number)),
+  SweepIntervalSeconds: number,
   RetryPolicy: retryPolicyFromJson,
-  NewsletterQueues: v.optional(v.pipe(v.string(), v.parseJson(), v.object({ prepare: v.string(), send: v.string() }))),
-  NewsletterConfigurationSet: text,
-  UncertainMinutes: number,
-  OwnSendersOnly: text,
-  RequireAddress: text,
-  BatchConcurrency: number,
-  OutcomesBus: text,
+  NewsletterQueues: v.optional(v.pipe(text, v.parseJson(), v.object({ prepare: text, send: text }))),
+  NewsletterConfigurationSet: v.optional(text),
+  UncertainMinutes: v.optional(number),
+  OwnSendersOnly: v.optional(text),
+  RequireAddress: v.optional(text),
+  BatchConcurrency: v.optional(number),
+  OutcomesBus: v.optional(text),
 } as const;
 const settings = v.object(SETTING_OUTPUTS);
 
