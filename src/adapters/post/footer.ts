@@ -1,4 +1,4 @@
-import type { MailLanguage, Newsletter } from '../../core/newsletter/model/email.ts';
+import { MAIL_PAGE, type MailLanguage, mailLanguageOf, type Newsletter } from '../../core/newsletter/model/email.ts';
 import { linkedText } from '../content/addresses.ts';
 import { escapeHtml } from '../content/escape-html.ts';
 import { MOST_OPEN_TAGS, walkHtml } from '../content/html-walk.ts';
@@ -23,18 +23,20 @@ export const centered = (rows: string): string =>
 const MOST = MOST_OPEN_TAGS + 20;
 
 /** What stands below every mail: why it comes, the way out, whom to ask, its page. Another language is another entry. */
-const TEXTS: Readonly<Record<MailLanguage, readonly [(newsletter: string) => string, ...string[]]>> = {
-  en: [(name) => `You get this because you subscribe to ${name}.`, 'Unsubscribe', 'Contact', 'View in your browser'],
-  ja: [
-    (name) => `このメールは「${name}」を購読されている方にお送りしています。`,
-    ...['配信を停止する', 'お問い合わせ', 'ブラウザーで見る'],
-  ],
-};
-
-export const languageOf = ({ language = 'en' }: Pick<Newsletter, 'language'>): MailLanguage => language;
-
-/** The page of a mail is that of its link to unsubscribe, and a step further. */
-const VIEW_PATH = '/mail';
+const TEXTS = {
+  en: {
+    reason: (name: string) => `You get this because you subscribe to ${name}.`,
+    unsubscribe: 'Unsubscribe',
+    contact: 'Contact',
+    view: 'View in your browser',
+  },
+  ja: {
+    reason: (name: string) => `このメールは「${name}」を購読されている方にお送りしています。`,
+    unsubscribe: '配信を停止する',
+    contact: 'お問い合わせ',
+    view: 'ブラウザーで見る',
+  },
+} satisfies Readonly<Record<MailLanguage, object>>;
 
 const COLORS = { ground: '#f3f4f6', text: '#4b5563', line: '#d1d5db' };
 const DARK = { ground: '#14171c', text: '#c3c8d0', line: '#4b5563' };
@@ -50,7 +52,7 @@ const NO_TRACK = 'ses:no-track';
 
 /** A footer of its own, whatever styles the post has. @param link to unsubscribe */
 export function htmlFooter(newsletter: Newsletter, link: string): string {
-  const [reason, unsubscribe = '', contact, view = ''] = TEXTS[languageOf(newsletter)];
+  const { reason, unsubscribe, contact, view } = TEXTS[mailLanguageOf(newsletter)];
   const { sender_name, postal_address } = newsletter;
   const style = `color:${COLORS.text};text-decoration:underline`;
   const line = (html: string) =>
@@ -64,21 +66,21 @@ export function htmlFooter(newsletter: Newsletter, link: string): string {
     ...(who.length > 0 ? [who.join('<br>')] : []),
     ...(newsletter.contact === undefined ? [] : [`${contact}: ${linkedText(newsletter.contact, { style })}`]),
     escapeHtml(reason(newsletter.name)),
-    `${anchor(link, unsubscribe)} &nbsp; ${anchor(`${link}${VIEW_PATH}`, view)}`,
+    `${anchor(link, unsubscribe)} &nbsp; ${anchor(`${link}${MAIL_PAGE}`, view)}`,
   ];
   const ground = `background-color:${COLORS.ground}`;
   const inner =
     `<td class="nr-below" style="padding:16px 32px;border:0;border-top:1px solid ${COLORS.line};${ground};text-align:left;${FONT};overflow-wrap:anywhere">` +
     `${lines.map(line).join('')}</td>`;
   return (
-    `<table role="presentation" class="nr-footer" lang="${languageOf(newsletter)}" dir="ltr" style="${TABLE};${ground}">` +
+    `<table role="presentation" class="nr-footer" lang="${mailLanguageOf(newsletter)}" dir="ltr" style="${TABLE};${ground}">` +
     `<tr><td style="padding:8px 0 24px;border:0;${ground}">${centered(`<tr>${inner}</tr>`)}</td></tr></table>`
   );
 }
 
 /** A line of two dashes and a blank is what programs know as the end of a text (RFC 3676 §4.3). */
 export function textFooter(newsletter: Newsletter, link: string, text: string): string {
-  const [reason, unsubscribe = '', contact, view = ''] = TEXTS[languageOf(newsletter)];
+  const { reason, unsubscribe, contact, view } = TEXTS[mailLanguageOf(newsletter)];
   const { sender_name, postal_address } = newsletter;
   const lines = [
     ...(/^-- $/m.test(text) ? [] : ['-- ']),
@@ -87,7 +89,7 @@ export function textFooter(newsletter: Newsletter, link: string, text: string): 
     ...(newsletter.contact === undefined ? [] : [`${contact}: ${newsletter.contact}`]),
     reason(newsletter.name),
     `${unsubscribe}: ${link}`,
-    `${view}: ${link}${VIEW_PATH}`,
+    `${view}: ${link}${MAIL_PAGE}`,
   ];
   return `\n\n${lines.join('\n')}\n`;
 }

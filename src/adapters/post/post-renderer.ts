@@ -1,7 +1,7 @@
 import { ExplainedError } from '../../core/model/problem.ts';
 import { beginning, utf8Bytes } from '../../core/model/text.ts';
 import { segmentFields, segmentMatcher } from '../../core/newsletter/audience/segment.ts';
-import type { EmailContent } from '../../core/newsletter/model/email.ts';
+import { type EmailContent, mailLanguageOf } from '../../core/newsletter/model/email.ts';
 import { type MergeUse, type Pieces, piecesOf, withoutFields } from '../../core/newsletter/model/merge-fields.ts';
 import type { Rendering, Renderings } from '../../core/newsletter/model/provider.ts';
 import type { PartSegments } from '../../core/newsletter/preparation/ports.ts';
@@ -11,7 +11,7 @@ import { escapeHtml } from '../content/escape-html.ts';
 import { htmlToPlainText, timeBoxed } from '../content/html-text.ts';
 import { parseSegment } from '../nql/parse-segment.ts';
 import { faultOfFields } from './field-faults.ts';
-import { FOOTER_STYLE, htmlFooter, languageOf, textFooter, withAdditions } from './footer.ts';
+import { FOOTER_STYLE, htmlFooter, textFooter, withAdditions } from './footer.ts';
 import { type HeldFields, holdFields } from './held-fields.ts';
 import { templated } from './mail-template.ts';
 import { findParts, withParts } from './segment-parts.ts';
@@ -178,7 +178,7 @@ function asDocument(html: string, subject: Pieces, { format, newsletter }: Email
   const { style, attributes, body } =
     format === 'html' ? { style: '', attributes: '', body: html } : templated(html, newsletter);
   return (
-    `<!doctype html><html lang="${languageOf(newsletter)}"><head><meta charset="utf-8">` +
+    `<!doctype html><html lang="${mailLanguageOf(newsletter)}"><head><meta charset="utf-8">` +
     '<meta name="viewport" content="width=device-width, initial-scale=1">' +
     (style && `<meta name="color-scheme" content="light dark"><style>${style}</style>`) +
     `<title>${escapeHtml(withoutFields(subject).trim())}</title></head><body${attributes}>${body}</body></html>`

@@ -5,7 +5,7 @@ import {
   readRecipients,
   type UnsubscribeDeps,
 } from '../../core/newsletter/events/unsubscribe.ts';
-import type { MailLanguage } from '../../core/newsletter/model/email.ts';
+import { MAIL_PAGE, type MailLanguage, mailLanguageOf } from '../../core/newsletter/model/email.ts';
 import { mergeValues } from '../../core/newsletter/model/merge-fields.ts';
 import type { BatchStore } from '../../core/newsletter/model/ports.ts';
 import type { Renderings } from '../../core/newsletter/model/provider.ts';
@@ -175,7 +175,7 @@ const NOWHERE = /<a\b[^<>]*\shref=["']?#no-member\b[^<>]*>[\s\S]*?<\/a>/gi;
 const REFERRER = /<meta\b[^<>]*\sname\s*=\s*["']?referrer\b[^<>]*>|\sreferrerpolicy\s*=\s*["']?[\w-]*["']?/gi;
 
 /** What follows a token in the link to the page of a mail. */
-export const VIEW = /^[^/]*\/mail\b/;
+export const VIEW = new RegExp(`^[^/]*${MAIL_PAGE}\\b`);
 
 /** Its author's HTML runs nothing, posts nothing, and gets pictures and fonts only. */
 export const MAIL_POLICY =
@@ -219,10 +219,10 @@ export async function mailPage(
   const page = html.map((piece) => (typeof piece === 'string' ? piece : writtenValue(piece, values, 'html'))).join('');
   const sent = page.replaceAll(' ses:no-track', '').replaceAll(REFERRER, '');
   if (place === undefined) return sent.replaceAll(NOWHERE, '').replaceAll('#no-member', '');
-  const [says, share] = OWN[content.newsletter.language ?? 'en'];
+  const [says, share] = OWN[mailLanguageOf(content.newsletter)];
   const bar =
     '<div style="padding:8px 16px;background-color:#1f2937;color:#ffffff;font:14px/20px sans-serif;text-align:center">' +
-    `${says} <a href="../${mailToken(secret, email.email_id)}/mail" style="color:#ffffff">${share}</a></div>`;
+    `${says} <a href="../${mailToken(secret, email.email_id)}${MAIL_PAGE}" style="color:#ffffff">${share}</a></div>`;
   const body = /<body[^>]*>/i.exec(sent);
   const at = body === null ? 0 : body.index + body[0].length;
   return sent.slice(0, at) + bar + sent.slice(at);

@@ -136,7 +136,6 @@ function thenRedrive(repair: string, failure_reason: ErrorType): string {
 /** The types of a provider's answer; the exhausted types are our own decisions. */
 export type ProviderErrorType = Exclude<ErrorType, 'MAX_RETRIES' | 'EXPIRED' | 'CANCELLED'>;
 
-/** What we refuse before a provider is asked. */
 interface Fault {
   readonly error_type: ProviderErrorType;
   /** What a person does about it, before a redrive. */

@@ -45,7 +45,11 @@ export async function* candidates(
     const last = page.at(-1);
     if (last === undefined) continue;
     const here: Candidate[] = [];
-    for (const entry of page) here.push(...(await candidatesHere(entry, page, members, audience)));
+    for (const entry of page) {
+      // Nearly all: none of them has anything to wait for.
+      const isSettled = entry.moves === undefined && entry.left === undefined;
+      here.push(...(isSettled ? candidatesOf(entry, audience) : await candidatesHere(entry, page, members, audience)));
+    }
     yield {
       email_hash: last.email_hash,
       members: page.reduce((sum, entry) => sum + entry.members.length, 0),
@@ -87,15 +91,14 @@ function inOrder(entry: AddressEntry<Addressee>, audience: Audience): readonly A
   return [...stayed, ...came.sort((a, b) => (a.came_at ?? 0) - (b.came_at ?? 0))];
 }
 
-/** The candidates whose place is here: who came from elsewhere is decided there. */
+/** The candidates whose place is here, where somebody came or left: who came from elsewhere is decided there. */
 async function candidatesHere(
   entry: AddressEntry<Addressee>,
   page: Page,
   members: Elsewhere,
   audience: Audience,
 ): Promise<readonly Candidate[]> {
-  const { email_hash, moves, left } = entry;
-  if (moves === undefined && left === undefined) return candidatesOf(entry, audience);
+  const { email_hash } = entry;
   const all = candidatesOf({ ...entry, members: inOrder(entry, audience) }, audience);
   const placeOf = ({ member_id }: Addressee) => originOf(entry, member_id, audience);
   const here = all.filter(({ member }) => placeOf(member) === email_hash);

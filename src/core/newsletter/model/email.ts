@@ -38,6 +38,11 @@ export interface Tracking {
 export const MAIL_LANGUAGES = ['en', 'ja'] as const;
 export type MailLanguage = (typeof MAIL_LANGUAGES)[number];
 
+export const mailLanguageOf = ({ language = 'en' }: Pick<Newsletter, 'language'>): MailLanguage => language;
+
+/** The page of a mail is that of its link to unsubscribe, and a step further. */
+export const MAIL_PAGE = '/mail';
+
 /**
  * What a mail says of its sender by law: the postal address by CAN-SPAM (15 USC 7704(a)(5)); name, address and contact by
  * 特定電子メール法 4条 and 施行規則 9条.

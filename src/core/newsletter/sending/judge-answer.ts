@@ -18,6 +18,9 @@ export interface Judgement {
   readonly step: Step;
 }
 
+export const isAccepted = ({ outcomes }: Pick<Judgement, 'outcomes'>): boolean =>
+  outcomes.some(({ state }) => state === 'submitted');
+
 export interface Judged {
   readonly entries: readonly number[];
   readonly state: ChunkState;
@@ -44,8 +47,8 @@ export function judgeAnswer(answer: BulkAnswer, given: Judged): Judgement {
 }
 
 /** The bad entry stood alone, or there is none: larger calls may succeed again after an acceptance. */
-function goOn({ entries, most, limits }: Judged, isAccepted = false): Step {
-  return { kind: 'go-on', most: isAccepted ? Math.min(most * 2, limits.chunk_size) : most, tried: entries };
+function goOn({ entries, most, limits }: Judged, larger = false): Step {
+  return { kind: 'go-on', most: larger ? Math.min(most * 2, limits.chunk_size) : most, tried: entries };
 }
 
 /** Refusals of one mail that say nothing of others, until they follow one another. */

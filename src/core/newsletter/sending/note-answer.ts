@@ -10,7 +10,7 @@ import type { Change } from '../model/ports.ts';
 import type { BulkAnswer, EntryAnswer } from '../model/provider.ts';
 import { holdNow, type Stop } from './batch-step.ts';
 import type { HeldBatch } from './held-batch.ts';
-import type { Judgement } from './judge-answer.ts';
+import { isAccepted, type Judgement } from './judge-answer.ts';
 import {
   areAll,
   countsByReason,
@@ -89,12 +89,9 @@ async function noteAnswered(answers: readonly EntryAnswer[], held: HeldBatch): P
 }
 
 /** An acceptance ends those who were refused before it; enough refusals with none between make the email hold. */
-export async function noteRefused(
-  chunk: number,
-  { outcomes, refused }: Judgement,
-  held: HeldBatch,
-): Promise<Stop | undefined> {
-  if (outcomes.some(({ state }) => state === 'submitted')) await failRefused(held);
+export async function noteRefused(chunk: number, judgement: Judgement, held: HeldBatch): Promise<Stop | undefined> {
+  const { refused } = judgement;
+  if (isAccepted(judgement)) await failRefused(held);
   if (refused.length === 0) return undefined;
   const before = refusedSince(held.known.email, held.known.refused);
   held.note({ refused: withRefused(before, chunk, refused) });

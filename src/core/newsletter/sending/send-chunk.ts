@@ -9,7 +9,7 @@ import { EXPIRED, type ExclusionReason, RECIPIENT_STATES } from '../model/recipi
 import { nextDay } from '../warming/domain-warming.ts';
 import { inTurn, mostPerCall, nextOpen, openPlaces, type Step, type Stop, toldLater } from './batch-step.ts';
 import type { HeldBatch } from './held-batch.ts';
-import { type Judgement, judgeAnswer } from './judge-answer.ts';
+import { isAccepted, type Judgement, judgeAnswer } from './judge-answer.ts';
 import { noteAnswer, noteRefused, whileSlotServes } from './note-answer.ts';
 import { keyOf, recordOutcome } from './record-outcome.ts';
 import { bulkEntries, sentAs } from './send-deps.ts';
@@ -166,8 +166,7 @@ async function afterCall(
   const refused = await noteRefused(chunk, judgement, held);
   // Pacing is told for the calls to come; this one is recorded already.
   if (judgement.limited !== undefined) await pacing.refused(judgement.limited).catch(() => undefined);
-  const isAccepted = judgement.outcomes.some(({ state }) => state === 'submitted');
-  const found = silent ?? refused ?? (isAccepted ? toldLater(held.known, clock()) : undefined);
+  const found = silent ?? refused ?? (isAccepted(judgement) ? toldLater(held.known, clock()) : undefined);
   if (found !== undefined) return found;
   // Another batch has the slot; an operator's matter is told all the same.
   const { step } = judgement;
