@@ -111,13 +111,10 @@ export function stateOnAws(
     channel,
     clock,
     workers: env.PACING.workers,
-    onFault: (error) =>
-      observability.logger.warn(
-        "receivers' budgets could not be read or written; this instance goes on slowly by itself",
-        {
-          error: error as Error,
-        },
-      ),
+    onFault(error) {
+      const says = "receivers' budgets could not be read or written; this instance goes on slowly by itself";
+      observability.logger.warn(says, { error: error as Error });
+    },
   });
   return {
     breakers: createBreakerStore(state, env.PIPELINE_STATE_TABLE, clock),

@@ -13,6 +13,7 @@ import {
 } from '../../../application/emails/drafts.ts';
 import { requireEmail } from '../../../application/emails/emails.ts';
 import type { Identities } from '../../../application/requests/idempotency.ts';
+import { defined } from '../../../core/model/defined.ts';
 import { type DryRun, dryRun } from '../../../core/newsletter/lifecycle/dry-run.ts';
 import type { Publication } from '../../../core/newsletter/lifecycle/publish.ts';
 import { required, value } from '../../../terminal/command.ts';
@@ -57,14 +58,13 @@ Example:
     const { repeat } = found;
     const { email_id: id, status, scheduled_at, warnings } = await session.decide(publish(found, access));
     const local = session.local ? ' --local' : '';
-    const warned = warnings && { warnings };
-    printResult(session, { email_id: id, status, ...(repeat && { repeat }), ...warned }, () => {
+    printResult(session, defined({ email_id: id, status, repeat: repeat || undefined, warnings }), () => {
       const follow = `Follow it: npm run ops -- emails status ${id} --watch${local}`;
       if (repeat) {
         return `${id} was published before and is ${status}; nothing was published now. ${follow}\nTo send the same post once more, give the command --idempotency-key with a word of yours.\n`;
       }
       const when = scheduled_at === undefined ? 'is being sent' : `is sent at ${scheduled_at}`;
-      return `${id} ${when}. ${follow}\n${warningLines({ ...warned })}`;
+      return `${id} ${when}. ${follow}\n${warningLines({ warnings })}`;
     });
     return 0;
   },
@@ -175,10 +175,9 @@ export const addEmailsReplace = onDeployment({
     };
     const request = await requestOf(session, file, { tenant, newsletter: newsletter_id, ...options }, access, stored);
     const { status, scheduled_at: at, warnings } = await session.decide(replaceBy(email, request, access));
-    const warned = warnings && { warnings };
-    printResult(session, { email_id: id, status, ...(at !== undefined && { scheduled_at: at }), ...warned }, () => {
+    printResult(session, defined({ email_id: id, status, scheduled_at: at, warnings }), () => {
       const when = at === undefined ? 'is being sent' : `is sent at ${at}`;
-      return `${id} is replaced, and ${when}.\n${warningLines({ ...warned })}`;
+      return `${id} is replaced, and ${when}.\n${warningLines({ warnings })}`;
     });
   },
 });

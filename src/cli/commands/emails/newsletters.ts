@@ -19,7 +19,7 @@ const FIELDS = Object.keys(newsletterSchema.entries).filter((field) => field !==
 const keyOf = (field: string): string => field.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 
 /** What a mail lacks, each in a line of its own. */
-export const warningLines = ({ warnings = [] }: { readonly warnings?: readonly string[] }): string =>
+export const warningLines = ({ warnings = [] }: { readonly warnings?: readonly string[] | undefined }): string =>
   warnings.map((warning) => `Warning: ${warning}\n`).join('');
 
 const TENANT = required(value('the tenant', parseId));

@@ -27,18 +27,12 @@ const SHOWN_FAULTS = 20;
 /** JSON is read as a whole, and takes several times its size in memory. */
 const MAX_BYTES = 200 * 1024 * 1024;
 
+const COUNTS = Object.keys(NO_COUNTS) as (keyof ImportCounts)[];
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 const entry = v.object({
   /** Rows that are done, from the first on. */
   rows: count,
-  counts: v.object({
-    sent: count,
-    given_up: count,
-    kept: count,
-    known: count,
-    of_other_tenants: count,
-    set_aside: count,
-  }),
+  counts: v.object(v.entriesFromList(COUNTS, count)),
   left_out: v.array(v.string()),
   rejects: count,
 });
@@ -149,8 +143,10 @@ async function importFrom(values: readonly unknown[], given: Import, session: Se
 }
 
 function added(one: ImportCounts, other: ImportCounts): ImportCounts {
-  const names = Object.keys(NO_COUNTS) as (keyof ImportCounts)[];
-  return Object.fromEntries(names.map((name) => [name, one[name] + other[name]])) as Record<keyof ImportCounts, number>;
+  return Object.fromEntries(COUNTS.map((name) => [name, one[name] + other[name]])) as Record<
+    keyof ImportCounts,
+    number
+  >;
 }
 
 const describeFault = ({ row, log_id, column, rule, expected }: ImportFault): string =>
