@@ -66,7 +66,7 @@ export default defineConfig({
     maxWorkers: 5,
     // Explorations, histories and syntheses make much that is soon garbage: a twentieth less CPU with room for it.
     execArgv: ['--max-semi-space-size=64'],
-    globalSetup: ['test/support/temporary-directory.ts'],
+    globalSetup: ['test/support/temporary-directory.ts', 'test/support/plain-output.ts'],
     setupFiles: ['test/support/seed.ts'],
     // It ends what hangs. Beside four other processes on two cores, what computes for six seconds takes three times that.
     testTimeout: 40_000,

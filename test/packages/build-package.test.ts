@@ -78,7 +78,7 @@ describe('the package with the construct', () => {
     const said = spawnSync(process.execPath, attw, { encoding: 'utf8' }).stdout;
     expect(JSON.parse(said).analysis.problems).toEqual([]);
     const publint = [tool('publint', 'src', 'cli.js'), 'run', installed(), '--strict'];
-    const found = spawnSync(process.execPath, publint, { encoding: 'utf8', env: { ...process.env, NO_COLOR: '1' } });
+    const found = spawnSync(process.execPath, publint, { encoding: 'utf8' });
     expect(found).toMatchObject({ status: 0, stdout: expect.stringMatching(/All good!\s*$/) });
   });
 
