@@ -11,8 +11,9 @@ import { PROJECT_ROOT } from '../support/project-root.ts';
  * import of rows and the client's CommonJS.
  */
 const CEILINGS: Readonly<Record<string, number>> = {
-  'lines of the product': 79_412,
-  'lines of tools/ and examples/': 15_994,
+  'lines of the product': 84_500,
+  'lines of tools/ and examples/': 17_000,
+  'source files': 885,
 };
 
 const filesWith = (files: readonly string[], pattern: RegExp) =>
