@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { ERROR_POLICY } from '../../src/core/model/error-types.ts';
 import { putSamples } from '../../src/local/samples/first-run.ts';
 import { openTab, startBrowser } from '../support/browser/browser.ts';
 import { Flow } from '../support/flow/harness.ts';
@@ -57,7 +58,7 @@ it('a person who never saw the page finds the revoked Slack token, repairs it, r
   await group.getByText('token_revoked').first().waitFor();
   const ids = await group.getByRole('link', { name: /^sample-/ }).allInnerTexts();
   // What to do is said by the last error of a group, also where all retries were used up.
-  expect(await page.getByText('Remove the cause that the error message names').count()).toBe(0);
+  expect(await page.getByText(ERROR_POLICY.MAX_RETRIES.remedy).count()).toBe(0);
 
   await repairToken(page);
 

@@ -1,7 +1,7 @@
 import { keptAs, retryLogId } from '../delivery/retry-record.ts';
 import type { Refused } from '../delivery/sender.ts';
 import type { Verdict } from '../delivery/verdict.ts';
-import { policyOf } from '../model/error-types.ts';
+import { remedyOf } from '../model/error-types.ts';
 import type { DeliveryEvidence, NotificationRow, RetryRecord } from '../model/notification.ts';
 
 /** What a provider reports about an attempt after it accepted the message. */
@@ -61,6 +61,7 @@ export function failedRecord(
   { row, record, evidence }: RecordSubject,
   verdict?: Verdict,
 ): RetryRecord {
+  const given_up = verdict?.status === 'FAILED' ? verdict.failure_reason : undefined;
   return {
     ...(record ?? unrecorded(event, row)),
     retry_status: 'FAILED',
@@ -68,7 +69,7 @@ export function failedRecord(
     error_type,
     provider_message_id: event.provider_message_id,
     response_message: message,
-    remedy: policyOf(error_type).remedy,
+    remedy: remedyOf(given_up ?? error_type, { error_type, error_message: message }, row.channel),
     ...(response_code !== undefined && { response_code }),
     ...(details && { error_details: JSON.stringify(details) }),
     ...(verdict?.status === 'RETRY' && { next_retry_at: verdict.next_retry_at }),

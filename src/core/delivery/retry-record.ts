@@ -1,4 +1,4 @@
-import { policyOf } from '../model/error-types.ts';
+import { policyOf, remedyOf } from '../model/error-types.ts';
 import { type NotificationRow, REQUESTED_BY, type RetryRecord, type Trigger } from '../model/notification.ts';
 import { originOf, type QueueMessage, type ReceivedMessage, runOf } from '../model/queue-message.ts';
 import { clip, jsonObject, roomLeft, rowBytes, utf8Bytes } from '../model/text.ts';
@@ -46,8 +46,10 @@ export async function recordOnce(record: RetryRecord, records: RecordStore): Pro
 export function recordOf(attempt: Omit<Attempt<'judged'>, 'first_attempt_at' | 'counted'>): RetryRecord {
   const { row, verdict, result } = attempt;
   const failure = verdict.status === 'SUCCESS' ? undefined : verdict;
-  const cause = result?.ok === false ? result.error_type : failure?.error_type;
+  const refused = result?.ok === false ? result : undefined;
+  const cause = refused?.error_type ?? failure?.error_type;
   const given_up = verdict.status === 'FAILED' ? verdict.failure_reason : undefined;
+  const last = { error_type: cause, error_message: refused?.message };
   const record: RetryRecord = {
     retry_log_id: retryLogId(row.log_id, row.last_attempt),
     original_log_id: row.log_id,
@@ -60,7 +62,7 @@ export function recordOf(attempt: Omit<Attempt<'judged'>, 'first_attempt_at' | '
     trigger: attempt.trigger,
     requested_by: attempt.requested_by,
     run_id: runOf(attempt.run_id),
-    ...(failure && cause && { error_type: cause, remedy: policyOf(given_up ?? cause).remedy }),
+    ...(failure && cause && { error_type: cause, remedy: remedyOf(given_up ?? cause, last, row.channel) }),
     ...(result && answerOf(result)),
     ...(attempt.held_by && { error_details: JSON.stringify(attempt.held_by) }),
     ...(result === undefined && verdict.status === 'SUCCESS' && { response_message: ARRIVED }),
@@ -71,7 +73,7 @@ export function recordOf(attempt: Omit<Attempt<'judged'>, 'first_attempt_at' | '
     ...traceOfRecord(row, row.last_attempt),
     ...keptAs(row),
   };
-  return result?.ok === false ? { ...record, error_details: detailsThatFit(record, result.details) } : record;
+  return refused ? { ...record, error_details: detailsThatFit(record, refused.details) } : record;
 }
 
 /**

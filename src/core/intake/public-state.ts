@@ -1,4 +1,4 @@
-import type { ErrorType } from '../model/error-types.ts';
+import { type ErrorType, OWN_FAULTS, type OwnFault, ownFaultIn } from '../model/error-types.ts';
 import { isGone } from '../model/history-index.ts';
 import type { NotificationRow } from '../model/notification.ts';
 import { Problem } from '../model/problem.ts';
@@ -64,6 +64,24 @@ const SENTENCES: Readonly<Record<ErrorType, string>> = {
   CANCELLED: 'The notification was cancelled.',
 };
 
+/** The same for what we refused, which no receiving service ever saw. */
+const OWN_SENTENCES: Readonly<Record<OwnFault, string>> = {
+  no_route: 'It was not sent: neither recipient nor integration says where to.',
+  no_workflow: 'It was not sent: neither recipient nor integration says where to.',
+  no_target: 'It was not sent: neither recipient nor integration says where to.',
+  bad_target: 'It was not sent: nothing is sent to such an address.',
+  bad_address: 'It was not sent: the recipient is not one e-mail address.',
+  bad_sender: 'It was not sent: the sender is not one e-mail address.',
+  too_long: 'It was not sent: the text is too long for this channel.',
+  too_large: 'It was not sent: the text is too long for this channel.',
+  too_intricate: 'It was not sent: the formatting of the text is too intricate.',
+  bad_integration: 'It was not sent: there is no such integration.',
+  no_secret: 'It was not sent: the integration has no credential.',
+  not_usable: 'It was not sent: the integration is not set up for this use.',
+  foreign_secret: 'It was not sent: the integration is not set up for this use.',
+  bad_secret: 'It was not sent: the integration is not set up completely.',
+};
+
 /** No receiver ever saw it. */
 const SET_ASIDE = 'The notification was not sent: its data are not valid. They must be corrected.';
 
@@ -83,12 +101,16 @@ export function errorMessage(row: NotificationRow, now: Date): string | undefine
   const state = publicState(row, now);
   if (state !== 'failed' && state !== 'retrying') return undefined;
   if (stateOf(row, now) === 'set_aside') return SET_ASIDE;
-  const { failure_reason, error_type, successor_log_id } = row;
+  const { failure_reason, error_type, error_message, successor_log_id } = row;
+  const fault = ownFaultIn(error_message);
   const failedOver = state === 'failed' && successor_log_id !== undefined;
   const advice = failedOver ? {} : ADVICE;
   const causes = [error_type, failure_reason].filter((cause) => cause !== undefined);
   const sentences = [...new Set(causes)]
-    .flatMap((cause) => [entryOf(SENTENCES, cause), entryOf(advice, cause)])
+    .flatMap((cause) => [
+      fault && OWN_FAULTS[fault].error_type === cause ? OWN_SENTENCES[fault] : entryOf(SENTENCES, cause),
+      entryOf(advice, cause),
+    ])
     .filter((sentence) => sentence !== undefined);
   if (state === 'retrying') sentences.push('It is retried automatically.');
   if (failedOver) sentences.push('It continues on its fallback channel.');

@@ -48,7 +48,7 @@ export const ERROR_POLICY = {
     ...permanent,
     remedy: 'Grant the integration the access that the error message names, then redrive.',
   },
-  MAX_RETRIES: { ...exhausted, remedy: 'Remove the cause that the error message names, then redrive.' },
+  MAX_RETRIES: { ...exhausted, remedy: 'Find out what failed last and remove the cause, then redrive.' },
   EXPIRED: {
     ...exhausted,
     remedy:
@@ -123,7 +123,7 @@ export function remedyOf(
 
 interface LastFailure {
   readonly error_type?: ErrorType | undefined;
-  readonly error_message?: string | undefined;
+  readonly error_message?: unknown;
 }
 
 function thenRedrive(repair: string, failure_reason: ErrorType): string {
@@ -181,7 +181,10 @@ export const OWN_FAULTS = {
     error_type: 'AUTH_FAILED',
     repair: 'Correct integration_config_id to 1 to 100 letters, digits or any of _ + = . @ -',
   },
-  no_secret: { error_type: 'AUTH_FAILED', repair: "Create the secret with the integration's credential" },
+  no_secret: {
+    error_type: 'AUTH_FAILED',
+    repair: "Store the integration's credential as secret notification-retry/STAGE/integrations/CHANNEL/INTEGRATION",
+  },
   not_usable: {
     error_type: 'AUTH_FAILED',
     repair:
@@ -218,7 +221,7 @@ export function ownFaultIn(error_message: unknown): OwnFault | undefined {
 }
 
 /** What a person does about what we refused. */
-function ownRepair(error_message: string | undefined): string | undefined {
+function ownRepair(error_message: unknown): string | undefined {
   const fault = ownFaultIn(error_message);
   return fault && OWN_FAULTS[fault].repair;
 }

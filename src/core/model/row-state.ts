@@ -1,5 +1,5 @@
 import { describeFaults } from './column-rules.ts';
-import { policyOf } from './error-types.ts';
+import { remedyOf } from './error-types.ts';
 import type { NotificationRow } from './notification.ts';
 import { epochMs, parseTime } from './time.ts';
 import { parseWorkQueue } from './work-index.ts';
@@ -93,11 +93,12 @@ function whySetAside(row: NotificationRow): string {
     : `it is malformed, and its writer has to correct it: ${describeFaults(workFaults(row))}`;
 }
 
-function checkStopped({ successor_log_id, failure_reason }: NotificationRow): RetryCheck {
+function checkStopped(row: NotificationRow): RetryCheck {
+  const { successor_log_id, failure_reason, channel } = row;
   if (successor_log_id !== undefined) {
     return { refused: `it continues on its fallback channel as ${successor_log_id}; retry that one` };
   }
   return failure_reason === 'INVALID_RECIPIENT'
-    ? { refused: `INVALID_RECIPIENT: ${policyOf('INVALID_RECIPIENT').remedy}` }
+    ? { refused: `INVALID_RECIPIENT: ${remedyOf(failure_reason, row, channel)}` }
     : { state: 'stopped' };
 }

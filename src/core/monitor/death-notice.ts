@@ -1,6 +1,6 @@
 import { PRIORITIES, type Priority } from '../model/channels.ts';
 import { describeFaults } from '../model/column-rules.ts';
-import { errorTypeIn, policyOf } from '../model/error-types.ts';
+import { errorTypeIn, ownFaultIn, remedyOf } from '../model/error-types.ts';
 import type { NotificationRow } from '../model/notification.ts';
 import { clip } from '../model/text.ts';
 import { isListedDead } from '../model/work-index.ts';
@@ -84,14 +84,17 @@ const isDead = (row: NotificationRow): boolean => row.failure_reason !== undefin
 const rank = (priority: Priority): number => (priority === 'urgent' ? 0 : 1);
 
 function causeOf(row: NotificationRow): Pick<Cause, 'what' | 'remedy' | 'command'> {
-  const { channel, integration_config_id, failure_reason = 'UNKNOWN' } = row;
+  const { channel, integration_config_id, failure_reason = 'UNKNOWN', error_message } = row;
   const faults = workFaults(row);
   if (faults.length > 0) return { ...MALFORMED, what: `malformed row: ${clip(describeFaults(faults), FAULT_LENGTH)}` };
   const error_type = errorTypeIn(row.error_type) ?? failure_reason;
   const last = error_type === failure_reason ? '' : `, at last ${error_type}`;
+  // Of our own refusals each has its repair, so each is a cause of its own.
+  const fault = ownFaultIn(error_message);
+  const refused = fault === undefined ? '' : ` (${fault})`;
   return {
-    what: `${channel}, integration ${clip(integration_config_id ?? '-', ID_LENGTH)}: ${failure_reason}${last}`,
-    remedy: policyOf(failure_reason).remedy,
+    what: `${channel}, integration ${clip(integration_config_id ?? '-', ID_LENGTH)}: ${failure_reason}${last}${refused}`,
+    remedy: remedyOf(failure_reason, { error_type: errorTypeIn(row.error_type), error_message }, channel),
     command: `npm run ops -- list --status dead --channel ${channel} --error-type ${error_type}`,
   };
 }

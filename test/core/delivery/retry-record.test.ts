@@ -68,7 +68,7 @@ describe('the record of an attempt', () => {
   });
 
   it('after which the notification is given up says why, and the remedy for that', () => {
-    const { remedy } = policyOf('MAX_RETRIES');
+    const remedy = 'Check that the receiver is up, then redrive.';
     expect(recorded(failedBecause('MAX_RETRIES', 'SERVER_OVERLOAD'), refusal)).toStrictEqual(
       whole({ ...failed, remedy, failure_reason: 'MAX_RETRIES' }),
     );

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { attemptOf, summaryOf } from '../../../src/core/intake/notification-summary.ts';
 import { canRetry, errorMessage, publicState, whyNoRetry } from '../../../src/core/intake/public-state.ts';
-import { ERROR_TYPES } from '../../../src/core/model/error-types.ts';
+import { ERROR_TYPES, OWN_FAULTS, type OwnFault, refusedByUs } from '../../../src/core/model/error-types.ts';
 import type { NotificationRow, RetryRecord } from '../../../src/core/model/notification.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import { at, dueRow, iso, T0 } from '../../support/rows.ts';
@@ -111,6 +111,13 @@ describe('what went wrong', () => {
     expect(errorMessage({ ...row, successor_log_id: 'NL-2' }, T0)).toBe(
       `${text.replace(/ (?:Correct the|The settings|The template|The permission must) .*$/, '')} It continues on its fallback channel.`,
     );
+  });
+
+  it.each(Object.keys(OWN_FAULTS) as OwnFault[])('of what we refused for %s blames no receiving service', (fault) => {
+    const { error_type, message } = refusedByUs(fault, 'x');
+    const text = errorMessage({ ...dead, failure_reason: error_type, error_type, error_message: message }, T0) ?? '';
+    expect(text).toMatch(/^It was not sent: [a-z -]+\. [A-Z]/);
+    expect(text).not.toMatch(/receiving service|does not exist|_/);
   });
 
   it('of a notification that is retried keeps its advice, whatever it is linked to', () => {

@@ -24,7 +24,11 @@ describe('what to do about a notification that was given up', () => {
     (fault) => {
       const { error_type, message } = refusedByUs(fault, 'what is special to it. '.repeat(9));
       const remedy = remedyOf(error_type, { error_type, error_message: message.slice(0, ROW_TEXT) }, 'slack');
-      expect(remedy).toMatch(/^[A-Z].*(, then redrive|hand the notification over again)\.$/);
+      const ending = ERROR_POLICY[error_type].dead_letter
+        ? ', then redrive.'
+        : ', and hand the notification over again.';
+      expect(remedy).toMatch(/^[A-Z]/);
+      expect(remedy.endsWith(ending)).toBe(true);
       expect(remedy).toContain(OWN_FAULTS[fault].repair);
     },
   );
@@ -34,7 +38,7 @@ describe('what to do about a notification that was given up', () => {
     expect(remedyOf('CANCELLED', { error_type, error_message: message }, 'slack')).toBe(ERROR_POLICY.CANCELLED.remedy);
   });
 
-  it.each(['constructor: x', 'no_route', 'SES answered: no_route: x', ''])(
+  it.each(['constructor: x', 'no_route', 'SES answered: no_route: x', 'SES says no_route: x', ''])(
     'by a provider that says %j',
     (error_message) => {
       const last = { error_type: 'AUTH_FAILED', error_message } as const;
@@ -43,7 +47,7 @@ describe('what to do about a notification that was given up', () => {
   );
 
   it.each([
-    [['no_secret: a', 'no_secret: b'], "Create the secret with the integration's credential, then redrive."],
+    [['no_secret: a', 'no_secret: b'], `${OWN_FAULTS.no_secret.repair}, then redrive.`],
     [['no_secret: a', 'bad_secret: b'], ERROR_POLICY.AUTH_FAILED.remedy],
     [['no_secret: a', 'Slack answered 200 invalid_auth'], ERROR_POLICY.AUTH_FAILED.remedy],
   ])('with others for %j: what helps all of them', (messages, remedy) => {

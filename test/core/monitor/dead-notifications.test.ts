@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { OWN_FAULTS } from '../../../src/core/model/error-types.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import { type Reported, reportDeaths } from '../../../src/core/monitor/dead-notifications.ts';
@@ -94,17 +95,20 @@ describe('the notice of what was given up', () => {
         dead(id, 1_000, { failure_reason: 'MAX_RETRIES', error_type: 'SERVER_OVERLOAD' }),
       ),
       dead('f', 2_000, { channel: 'slack', integration_config_id: 'IC009' }),
+      dead('g', 3_000, { channel: 'slack', integration_config_id: 'IC009', error_message: 'no_secret: there is none' }),
     ]);
-    expect(await look(10 * MINUTE)).toBe(6);
+    expect(await look(10 * MINUTE)).toBe(7);
     expect(notices).toHaveLength(1);
-    expect(notices[0]?.subject).toBe('notification-retry-test: 6 notifications given up');
+    expect(notices[0]?.subject).toBe('notification-retry-test: 7 notifications given up');
     const text = notices[0]?.text ?? '';
     expect(text.split('\n').filter((line) => line.includes(' × '))).toEqual([
       '4 × webhook, integration -: MAX_RETRIES, at last SERVER_OVERLOAD',
       '1 × slack, integration IC002: AUTH_FAILED',
       '1 × slack, integration IC009: AUTH_FAILED',
+      '1 × slack, integration IC009: AUTH_FAILED (no_secret)',
     ]);
-    expect(text).toMatch(/Remove the cause that the error message names/);
+    expect(text).toContain('  Check that the receiver is up, then redrive.');
+    expect(text).toContain(`  ${OWN_FAULTS.no_secret.repair}, then redrive.`);
     expect(text).toMatch(/ops -- list --status dead --channel webhook --error-type SERVER_OVERLOAD/);
     expect(text).toMatch(/export NOTIFICATION_RETRY_STACK=notification-retry-test/);
   });
