@@ -44,21 +44,36 @@ export interface ImportedWindow {
 export interface ImportRequest {
   readonly tenant: string;
   readonly dry_run: boolean;
+  /** Ids of the file so far, which a dry run puts nowhere. */
+  readonly planned: Set<string>;
 }
 
 type ImportDeps = Pick<OperatorDeps, 'dynamodb' | 'deployment' | 'clock'>;
 
-/** The rows of a file that is a JSON list, an object with one list in it, or one JSON object per line; undefined: none of these. */
-export function rowsIn(text: string): readonly unknown[] | undefined {
+/** The rows of a file that is a JSON list, an object with one list in it, or one JSON object per line, or what is wrong with it. */
+export function rowsIn(text: string): readonly unknown[] | { readonly fault: string } {
   const whole = parsed(text);
   if (Array.isArray(whole)) return whole;
   const isRow = typeof whole === 'object' && whole !== null && ('id' in whole || 'log_id' in whole);
-  const lists = typeof whole === 'object' && whole !== null && !isRow ? Object.values(whole).filter(Array.isArray) : [];
-  if (lists.length === 1) return lists[0];
-  if (whole !== undefined) return [whole];
-  const lines = text.split(/\r\n?|\n/).filter((line) => line.trim() !== '');
-  const rows = lines.map(parsed);
-  return rows.length > 0 && rows.every((row) => row !== undefined) ? rows : undefined;
+  const members = typeof whole === 'object' && whole !== null && !isRow ? Object.entries(whole) : [];
+  const lists = members.filter(([, member]) => Array.isArray(member));
+  const [[, only] = [], ...more] = lists;
+  if (more.length > 0) return { fault: `has several lists, ${lists.map(([name]) => name).join(', ')}: leave one` };
+  if (Array.isArray(only)) return only;
+  return whole === undefined ? rowsOfLines(text) : [whole];
+}
+
+function rowsOfLines(text: string): readonly unknown[] | { readonly fault: string } {
+  const lines = text.split(/\r\n?|\n/).map((line, i) => ({ number: i + 1, line }));
+  const rows = lines
+    .filter(({ line }) => line.trim() !== '')
+    .map(({ number, line }) => ({ number, row: parsed(line) }));
+  const bad = rows.find(({ row }) => row === undefined);
+  if (rows.length === 0) return { fault: 'is empty' };
+  if (bad === undefined) return rows.map(({ row }) => row);
+  return rows.indexOf(bad) === 0
+    ? { fault: 'is neither a JSON list of rows nor one row in JSON per line' }
+    : { fault: `has no JSON in line ${bad.number}` };
 }
 
 function parsed(text: string): unknown {
@@ -104,7 +119,10 @@ async function resultOf(one: ImportedRow, request: ImportRequest, deps: ImportDe
   if (one.is === 'faulty') return { is: 'set_aside', faults: one.faults, ...(one.log_id && { log_id: one.log_id }) };
   const { row, plan } = one;
   const log_id = String(row['log_id']);
-  const owner = await (request.dry_run ? ownerOf(log_id, deps) : put(row, deps));
+  const isRepeated = request.planned.has(log_id);
+  request.planned.add(log_id);
+  const planned = async () => (isRepeated ? request.tenant : await ownerOf(log_id, deps));
+  const owner = await (request.dry_run ? planned() : put(row, deps));
   if (owner === undefined) return { is: await becomes(row, plan, deps) };
   return owner === request.tenant ? { is: 'known' } : { is: 'set_aside', log_id, faults: [TAKEN] };
 }

@@ -32,6 +32,10 @@ const MAX_ROW_BYTES = 400 * 1024;
 
 /** How exports of databases write what JSON has a type for. */
 const COUNTS = ['send_attempts', 'max_retry_count', 'retry_count'];
+const IDS = [
+  ...['log_id', 'tenant_id', 'notification_id', 'setting_id', 'template_id', 'integration_config_id'],
+  ...['fallback_integration_config_id', 'response_code', 'created_by', 'updated_by'],
+];
 const BOOLEANS = new Map<unknown, boolean>([
   ...([0, '0', 'false'] as const).map((value) => [value, false] as const),
   ...([1, '1', 'true'] as const).map((value) => [value, true] as const),
@@ -60,9 +64,10 @@ interface ImportTerms {
 export function importedRow(value: unknown, { tenant_id, now, policy, channels }: ImportTerms): ImportedRow {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return faulty({}, NO_ROW);
   const { id, ...given } = value as Record<string, unknown>;
+  const isById = isAbsent(given['log_id']) && !isAbsent(id);
   const named = {
     ...given,
-    ...(isAbsent(given['log_id']) && { log_id: id }),
+    ...(isById && { log_id: id }),
     ...(isAbsent(given['tenant_id']) && { tenant_id }),
   };
   const columns = Object.entries(named).filter(([, one]) => !isAbsent(one));
@@ -79,7 +84,11 @@ export function importedRow(value: unknown, { tenant_id, now, policy, channels }
     ...(isEnded(row) && !hasContent(row) ? [] : contentFaults(row)),
     ...(rowBytes(row) > MAX_ROW_BYTES ? [TOO_LARGE] : []),
   ];
-  if (faults.length > 0) return faulty(row, ...faults);
+  if (faults.length > 0)
+    return faulty(
+      row,
+      ...faults.map((fault) => (isById && fault.column === 'log_id' ? { ...fault, column: 'id' } : fault)),
+    );
   const plan = planIndex(row, now, policy, { channels });
   if (plan.do === 'history' && Number(plan.set['expires_at']) * 1000 <= now.getTime()) return faulty(row, TOO_OLD);
   return { is: 'row', row, plan, left_out: left_out.map(([name]) => name) };
@@ -96,6 +105,7 @@ function withoutBareFormat(row: ForeignRow): ForeignRow {
 function typed(column: string, value: unknown): unknown {
   if (column === 'is_deleted') return BOOLEANS.get(value) ?? value;
   if (column === 'error_details' && typeof value === 'object') return JSON.stringify(value);
+  if (IDS.includes(column) && Number.isSafeInteger(value)) return String(value);
   return COUNTS.includes(column) && typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value;
 }
 

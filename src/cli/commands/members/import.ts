@@ -94,15 +94,17 @@ Example:
     }
     const scope = { table: session.deployment.tables.members, file: resolve(file), size, mtimeMs, options };
     const journal = importJournal({ kind: 'members-import', directory: session.stateDirectory, entry }, scope, rejects);
+    const interrupted = session.interruption();
     try {
       const answer = await session.decide(
         decisionOf({ what: 'member.import', on: [newsletter ?? tenant], details: { tenant } }, async () => {
-          const state = await importFrom(file, { size, format, rules, access, rejects, journal }, session);
+          const given = { size, format, rules, access, rejects, journal, interrupted: interrupted.signal };
+          const state = await importFrom(file, given, session);
           const { created, changed, bad } = state;
           return { answer: state, result: { created, changed, bad } };
         }),
       );
-      return report(session, answer, rejects);
+      return interrupted.exitCode() ?? report(session, answer, rejects);
     } finally {
       journal.release();
     }
@@ -122,10 +124,11 @@ interface Import {
   readonly access: MemberAccess;
   readonly rejects: string | undefined;
   readonly journal: ImportJournal<ImportState>;
+  readonly interrupted: AbortSignal;
 }
 
 async function importFrom(file: string, given: Import, session: Session): Promise<ImportState> {
-  const { size, format, rules, access, rejects, journal } = given;
+  const { size, format, rules, access, rejects, journal, interrupted } = given;
   let state = journal.unfinished ?? NOTHING_IMPORTED;
   if (state.line > 0) session.terminal.say(`Going on after line ${state.line}, which was stored before.\n`);
   const sink = rejects === undefined ? undefined : openRejects(rejects, state.rejects);
@@ -169,23 +172,26 @@ async function importFrom(file: string, given: Import, session: Session): Promis
       journal.commit(state);
       const total = Math.ceil((state.line * size) / Math.max(1, bytes.bytesRead));
       progress.update({ verb: 'lines imported', done: state.line, total: Math.max(total, state.line) });
+      if (interrupted.aborted) break;
     }
   } catch (error) {
     progress.end();
     // A file that is wrong as a whole has to be mended first; its error says so.
     if (state.line > 0 || !(error instanceof ExplainedError)) {
-      session.terminal.say(
-        `The import stopped after line ${state.line}. Run the same command again: it goes on there.\n`,
-      );
+      session.terminal.say(stoppedAfter(state.line));
     }
     throw error;
   } finally {
     progress.end();
     bytes.destroy();
   }
-  journal.end();
+  if (interrupted.aborted) session.terminal.say(stoppedAfter(state.line));
+  else journal.end();
   return state;
 }
+
+const stoppedAfter = (line: number): string =>
+  `The import stopped after line ${line}. Run the same command again: it goes on there.\n`;
 
 /** The members of the file are created + changed + bad + skipped. */
 function report(session: Session, state: ImportState, rejects: string | undefined): number {

@@ -68,16 +68,17 @@ Example:
     const scope = { table, file: resolve(file), size, mtimeMs, tenant, dry_run, rejects };
     const journal = importJournal({ kind: 'rows-import', directory: session.stateDirectory, entry }, scope, rejects);
     const audit = { what: 'row.import', on: [tenant], details: { file: basename(file), rows: values.length } };
+    const interrupted = session.interruption();
     try {
       const state = await session.decide(
         decisionOf(dry_run ? undefined : audit, async () => {
-          const answer = await importFrom(values, { tenant, dry_run, rejects, journal }, session);
+          const answer = await importFrom(values, { tenant, dry_run, rejects, journal, interrupted }, session);
           return { answer, result: { ...answer.counts } };
         }),
       );
       const { rows, counts, left_out } = state;
       printResult(session, { dry_run, rows, ...counts, left_out }, () => describe(state, { dry_run, rejects }));
-      return counts.set_aside === 0 ? 0 : EXIT_FAILED;
+      return interrupted.exitCode() ?? (counts.set_aside === 0 ? 0 : EXIT_FAILED);
     } finally {
       journal.release();
     }
@@ -96,7 +97,7 @@ function readRows(file: string): readonly unknown[] {
   const read = textOfFile(bytes);
   if ('fault' in read) throw wrong(`${file} ${read.fault}: save it in UTF-8.`);
   const rows = rowsIn(read.text);
-  if (rows === undefined) throw wrong(`${file} is neither a JSON list of rows nor one row in JSON per line.`);
+  if ('fault' in rows) throw wrong(`${file} ${rows.fault}.`);
   return rows;
 }
 
@@ -107,18 +108,21 @@ interface Import {
   readonly dry_run: boolean;
   readonly rejects: string | undefined;
   readonly journal: ImportJournal<ImportState>;
+  readonly interrupted: ReturnType<Session['interruption']>;
 }
 
 async function importFrom(values: readonly unknown[], given: Import, session: Session): Promise<ImportState> {
-  const { rejects, journal } = given;
-  let state = journal.unfinished ?? NOTHING_IMPORTED;
+  const { tenant, dry_run, rejects, journal, interrupted } = given;
+  const request = { tenant, dry_run, planned: new Set<string>() };
+  // A dry run begins anew: it has to have seen all ids of the file.
+  let state = (dry_run ? undefined : journal.unfinished) ?? NOTHING_IMPORTED;
   if (state.rows > 0) session.terminal.say(`Going on after row ${state.rows}, which was done before.\n`);
   const sink = rejects === undefined ? undefined : openRejects(rejects, state.rejects);
   const progress = showProgress(session);
   try {
-    while (state.rows < values.length) {
+    while (state.rows < values.length && !interrupted.signal.aborted) {
       const window = values.slice(state.rows, state.rows + WINDOW);
-      const { counts, faults, left_out } = await importWindow(window, state.rows + 1, given, session);
+      const { counts, faults, left_out } = await importWindow(window, state.rows + 1, request, session);
       for (const fault of faults.slice(0, Math.max(0, SHOWN_FAULTS - state.counts.set_aside)))
         progress.note(describeFault(fault));
       state = {
@@ -128,19 +132,25 @@ async function importFrom(values: readonly unknown[], given: Import, session: Se
         rejects: state.rejects + (sink?.write(faults) ?? 0),
       };
       // Last, so that what it says was done is done.
-      journal.commit(state);
-      progress.update({ verb: 'rows imported', done: state.rows, total: values.length });
+      if (!dry_run) journal.commit(state);
+      progress.update({ verb: dry_run ? 'rows read' : 'rows imported', done: state.rows, total: values.length });
     }
   } catch (error) {
     progress.end();
-    session.terminal.say(`The import stopped after row ${state.rows}. Run the same command again: it goes on there.\n`);
+    session.terminal.say(stoppedAfter(state.rows, dry_run));
     throw error;
   } finally {
     progress.end();
   }
-  journal.end();
+  if (state.rows < values.length) session.terminal.say(stoppedAfter(state.rows, dry_run));
+  else journal.end();
   return state;
 }
+
+const stoppedAfter = (row: number, dry_run: boolean): string =>
+  dry_run
+    ? `The dry run stopped after row ${row}.\n`
+    : `The import stopped after row ${row}. Run the same command again: it goes on there.\n`;
 
 function added(one: ImportCounts, other: ImportCounts): ImportCounts {
   return Object.fromEntries(COUNTS.map((name) => [name, one[name] + other[name]])) as Record<

@@ -307,6 +307,21 @@ describe('members import', () => {
     writer.kill();
   });
 
+  it('ends in order when it is asked to, and goes on there', async () => {
+    const lines = Array.from({ length: 1_000 }, (_, i) => `${i}@example.com`);
+    const path = file('ended.csv', `email\n${lines.join('\n')}\n`);
+    const interruption = () => ({ signal: AbortSignal.abort(), exitCode: () => 130 });
+    const args = ['members', 'import', path, '--tenant', tenant, '--newsletter', 'weekly', '--json'];
+    const ended = await ops.run(args, { interruption });
+    expect(ended).toMatchObject({
+      code: 130,
+      err: expect.stringMatching(/stopped after line \d+. Run the same command/),
+    });
+    const { out, err } = await run(path);
+    expect(err).toContain('Going on after line');
+    expect(JSON.parse(out)).toMatchObject({ created: 1_000, lines: 1_001 });
+  });
+
   it.each([
     ['is there', false],
     ['was moved away', true],

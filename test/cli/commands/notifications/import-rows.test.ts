@@ -48,8 +48,7 @@ describe('rows import', () => {
   it('says what would become of each row, and writes none', async () => {
     const { code, out, err } = await importOf(file('dry.json', JSON.stringify(ROWS)), '--dry-run', '--json');
     expect(code).toBe(1);
-    // Nothing is there yet to be known.
-    expect(JSON.parse(out)).toEqual({ dry_run: true, rows: 6, ...COUNTS, sent: 2, known: 0, left_out: [] });
+    expect(JSON.parse(out)).toEqual({ dry_run: true, rows: 6, ...COUNTS, left_out: [] });
     expect(err).toBe(
       'Row 5 (NL5): notification_type breaks chk_notification_log_type: expected one of EMAIL, SLACK, TEAMS, WEBHOOK.\n',
     );
@@ -111,9 +110,33 @@ describe('rows import', () => {
     expect(JSON.parse(out)).toMatchObject({ rows: text.split('"tenant_id"').length - 1, set_aside: 0 });
   });
 
+  it('takes numbers as ids, and names a column as the file does', async () => {
+    const path = file(
+      'numbers.json',
+      JSON.stringify([row('x', { id: 4711, setting_id: 7, response_code: 503 }), row('')]),
+    );
+    const { out, err } = await importOf(path, '--json');
+    expect(JSON.parse(out)).toMatchObject({ sent: 1, set_aside: 1 });
+    expect(await ops.row('4711')).toMatchObject({ setting_id: '7', response_code: '503' });
+    expect(err).toContain('Row 2: id breaks NOT NULL: expected a value that is not empty, as id or log_id.');
+  });
+
+  it('ends in order when it is asked to, and goes on there', async () => {
+    const path = file('ended.json', JSON.stringify(Array.from({ length: 120 }, (_, n) => row(`END${n}`))));
+    let looks = 0;
+    const asked = Object.defineProperty(new AbortController().signal, 'aborted', { get: () => ++looks > 1 });
+    const interruption = () => ({ signal: asked, exitCode: () => 130 });
+    const ended = await ops.run(['rows', 'import', path, '--tenant', 'T1'], { interruption });
+    expect(ended).toMatchObject({ code: 130, err: expect.stringContaining('The import stopped after row 50.') });
+    const { out } = await importOf(path, '--json');
+    expect(JSON.parse(out)).toMatchObject({ rows: 120, sent: 120 });
+  });
+
   it.each([
     ['id,tenant_id\nNL1,T1', 'is neither a JSON list of rows nor one row in JSON per line.'],
-    ['', 'is neither a JSON list'],
+    ['', 'is empty.'],
+    ['{"id":"A1"}\n{"id":"A2"', 'has no JSON in line 2.'],
+    ['{"first":[],"second":[]}', 'has several lists, first, second: leave one.'],
   ])('refuses %o', async (text, why) => {
     const { code, err } = await importOf(file('bad.json', text));
     expect(code).toBe(2);
