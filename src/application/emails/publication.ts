@@ -116,7 +116,7 @@ async function bodyFault(content: EmailContent): Promise<FieldFault | undefined>
 }
 
 function identificationFault(missing: string): FieldFault {
-  const message = `${missing} This stage publishes none that does not (newsletter.requireAddress).`;
+  const message = `${missing} The stage refuses a mail that does not (newsletter.requireAddress).`;
   return { path: 'newsletter_id', rule: 'identification', message };
 }
 

@@ -195,18 +195,19 @@ interface Window {
 
 /**
  * Stores several windows at once, and yields what became of them in the order of the file, so that a checkpoint never
- * passes a line that is not stored. A window with a member of an earlier one waits for it: the later line counts.
+ * passes a line that is not stored. Once it is ended, no more are begun. A window with a member of an earlier one waits for it: the later line counts.
  * @throws the first failure, in its turn and after all that was begun has ended
  */
 export async function* storedInOrder<W extends Window, R>(
   windows: AsyncIterable<W>,
   store: (window: W) => Promise<R>,
-  at_once: number,
+  { at_once, ended }: { readonly at_once: number; readonly ended: AbortSignal },
 ): AsyncGenerator<readonly [window: W, result: R]> {
   const begun: { readonly window: W; readonly stored: Promise<R> }[] = [];
   const meets = ({ ids }: W) => begun.some(({ window }) => [...ids].some((id) => window.ids.has(id)));
   try {
     for await (const window of windows) {
+      if (ended.aborted) break;
       for (let first = begun[0]; first && (begun.length >= at_once || meets(window)); first = begun[0]) {
         yield [first.window, await first.stored];
         begun.shift();

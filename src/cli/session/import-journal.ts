@@ -62,3 +62,7 @@ export function importJournal<S extends ImportProgress>(
     end: file.remove,
   };
 }
+
+/** What a person is told of an import that did not come to its end. @param last `line 4` or `row 4`: the last that is done */
+export const stoppedAfter = (last: string): string =>
+  `The import stopped after ${last}. Run the same command again: it goes on there.\n`;

@@ -1,6 +1,13 @@
 import { fstatSync, ftruncateSync, openSync, writeFileSync } from 'node:fs';
 import { continuePrivateFile, createPrivateFile, isStream } from '../../processes/private-file.ts';
+import { isSameFile } from '../../processes/same-file.ts';
 import { EXIT_USAGE, OperatorError, unwritableFile } from '../../terminal/errors.ts';
+
+/** @throws OperatorError if the rejects of an import would overwrite what it reads */
+export function refuseSameFile(file: string, rejects: string | undefined): void {
+  if (rejects === undefined || !isSameFile(file, rejects)) return;
+  throw new OperatorError(`--rejects names the file that is imported, ${file}: choose another file.`, EXIT_USAGE);
+}
 
 /** Appends faults to a file. A continued import first removes what was written and not committed. */
 export function openRejects(path: string, committed: number) {

@@ -23,8 +23,10 @@ function slowStorage() {
   return { begun, store, end };
 }
 
+const { signal: ended } = new AbortController();
+
 async function run(names: readonly string[], { store }: ReturnType<typeof slowStorage>, yielded: string[]) {
-  for await (const [window, result] of storedInOrder(windowsOf(...names), store, 2)) {
+  for await (const [window, result] of storedInOrder(windowsOf(...names), store, { at_once: 2, ended })) {
     yielded.push(`${window.name} ${result}`);
   }
 }

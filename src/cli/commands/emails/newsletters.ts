@@ -44,7 +44,12 @@ export const addNewslettersCreate = onDeployment({
     '--no-opens': 'no pixel in its mails: opens are not counted',
     '--no-clicks': 'links as they were written: clicks are not counted',
   },
-  help: '\nExample:\n  npm run ops -- newsletters create weekly --tenant TENANT001 --name Weekly --from "Weekly <news@example.com>"',
+  help: `
+It replaces the whole newsletter: what is not given is not kept.
+
+Example:
+  npm run ops -- newsletters create weekly --tenant TENANT001 --name Weekly --from "Weekly <news@example.com>" \\
+    --sender-name "Example Inc." --postal-address "1 Main St, Springfield, IL 62701, USA" --contact hello@example.com`,
   async run(session, options, [newsletter_id = '']) {
     const { tenant, opens, clicks } = options;
     const written: Readonly<Record<string, unknown>> = options;

@@ -18,14 +18,13 @@ import {
 import { type MemberAccess, memberAccess } from '../../../application/members/members.ts';
 import { ExplainedError } from '../../../core/model/problem.ts';
 import { MEMBER_STATUSES } from '../../../core/newsletter/model/member.ts';
-import { isSameFile } from '../../../processes/same-file.ts';
 import { type Chosen, choice, required, value } from '../../../terminal/command.ts';
 import { EXIT_FAILED, EXIT_USAGE, OperatorError, unreadableFile } from '../../../terminal/errors.ts';
 import { parseId } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { showProgress } from '../../../terminal/progress.ts';
-import { type ImportJournal, importJournal } from '../../session/import-journal.ts';
-import { openRejects } from '../../session/rejects-file.ts';
+import { type ImportJournal, importJournal, stoppedAfter } from '../../session/import-journal.ts';
+import { openRejects, refuseSameFile } from '../../session/rejects-file.ts';
 import { newsletterNotFound, onDeployment, type Session } from '../../session/session.ts';
 import { formatOf } from './file-format.ts';
 
@@ -89,9 +88,7 @@ Example:
     const access = memberAccess(session);
     const rules = await rulesOf(options, access, session);
     const { tenant, newsletter, rejects } = options;
-    if (rejects !== undefined && isSameFile(file, rejects)) {
-      throw new OperatorError(`--rejects names the file that is imported, ${file}: choose another file.`, EXIT_USAGE);
-    }
+    refuseSameFile(file, rejects);
     const scope = { table: session.deployment.tables.members, file: resolve(file), size, mtimeMs, options };
     const journal = importJournal({ kind: 'members-import', directory: session.stateDirectory, entry }, scope, rejects);
     const interrupted = session.interruption();
@@ -154,7 +151,7 @@ async function importFrom(file: string, given: Import, session: Session): Promis
     for await (const [{ line, faults, skipped, members, unsubscribed }, { created, changed }] of storedInOrder(
       windows,
       store,
-      WINDOWS_AT_ONCE,
+      { at_once: WINDOWS_AT_ONCE, ended: interrupted },
     )) {
       for (const fault of faults.slice(0, Math.max(0, SHOWN_FAULTS - state.bad))) progress.note(describe(fault));
       const bad = new Set(faults.map((fault) => fault.line)).size;
@@ -172,26 +169,20 @@ async function importFrom(file: string, given: Import, session: Session): Promis
       journal.commit(state);
       const total = Math.ceil((state.line * size) / Math.max(1, bytes.bytesRead));
       progress.update({ verb: 'lines imported', done: state.line, total: Math.max(total, state.line) });
-      if (interrupted.aborted) break;
     }
   } catch (error) {
     progress.end();
     // A file that is wrong as a whole has to be mended first; its error says so.
-    if (state.line > 0 || !(error instanceof ExplainedError)) {
-      session.terminal.say(stoppedAfter(state.line));
-    }
+    if (state.line > 0 || !(error instanceof ExplainedError)) session.terminal.say(stoppedAfter(`line ${state.line}`));
     throw error;
   } finally {
     progress.end();
     bytes.destroy();
   }
-  if (interrupted.aborted) session.terminal.say(stoppedAfter(state.line));
+  if (interrupted.aborted) session.terminal.say(stoppedAfter(`line ${state.line}`));
   else journal.end();
   return state;
 }
-
-const stoppedAfter = (line: number): string =>
-  `The import stopped after line ${line}. Run the same command again: it goes on there.\n`;
 
 /** The members of the file are created + changed + bad + skipped. */
 function report(session: Session, state: ImportState, rejects: string | undefined): number {

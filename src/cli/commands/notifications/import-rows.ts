@@ -10,14 +10,13 @@ import {
   NO_COUNTS,
   rowsIn,
 } from '../../../application/import-rows.ts';
-import { isSameFile } from '../../../processes/same-file.ts';
 import { required, value } from '../../../terminal/command.ts';
 import { EXIT_FAILED, EXIT_USAGE, OperatorError, unreadableFile } from '../../../terminal/errors.ts';
 import { parseId } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { showProgress } from '../../../terminal/progress.ts';
-import { type ImportJournal, importJournal } from '../../session/import-journal.ts';
-import { openRejects } from '../../session/rejects-file.ts';
+import { type ImportJournal, importJournal, stoppedAfter } from '../../session/import-journal.ts';
+import { openRejects, refuseSameFile } from '../../session/rejects-file.ts';
 import { onDeployment, type Session } from '../../session/session.ts';
 
 /** Rows that are put at once, and committed together. */
@@ -61,8 +60,7 @@ Example:
   async run(session, options, [file = '']) {
     const { tenant, rejects, dryRun: dry_run = false } = options;
     const values = readRows(file);
-    if (rejects !== undefined && isSameFile(file, rejects))
-      throw new OperatorError(`--rejects names the file that is imported, ${file}: choose another file.`, EXIT_USAGE);
+    refuseSameFile(file, rejects);
     const { size, mtimeMs } = statSync(file);
     const table = session.deployment.tables.notification_log;
     const scope = { table, file: resolve(file), size, mtimeMs, tenant, dry_run, rejects };
@@ -137,20 +135,15 @@ async function importFrom(values: readonly unknown[], given: Import, session: Se
     }
   } catch (error) {
     progress.end();
-    session.terminal.say(stoppedAfter(state.rows, dry_run));
+    if (!dry_run) session.terminal.say(stoppedAfter(`row ${state.rows}`));
     throw error;
   } finally {
     progress.end();
   }
-  if (state.rows < values.length) session.terminal.say(stoppedAfter(state.rows, dry_run));
-  else journal.end();
+  if (state.rows === values.length) journal.end();
+  else if (!dry_run) session.terminal.say(stoppedAfter(`row ${state.rows}`));
   return state;
 }
-
-const stoppedAfter = (row: number, dry_run: boolean): string =>
-  dry_run
-    ? `The dry run stopped after row ${row}.\n`
-    : `The import stopped after row ${row}. Run the same command again: it goes on there.\n`;
 
 function added(one: ImportCounts, other: ImportCounts): ImportCounts {
   return Object.fromEntries(COUNTS.map((name) => [name, one[name] + other[name]])) as Record<
