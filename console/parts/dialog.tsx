@@ -12,17 +12,25 @@ interface DialogProps {
   readonly children: ComponentChildren;
   /** A click beside it does not close it: somebody writes in it. */
   readonly stays?: boolean;
+  /** As wide as the window: it shows two things beside each other. */
+  readonly wide?: boolean;
   /** The buttons; the last one is the one that acts. */
   readonly actions?: ComponentChildren;
 }
 
 /** The browser's own modal dialog: it keeps the focus inside, closes with Esc, and gives the focus back. */
-export function Dialog({ title, onClose, children, stays = false, actions }: DialogProps) {
+export function Dialog({ title, onClose, children, stays = false, wide = false, actions }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
   useEffect(() => dialog.current?.showModal(), []);
   return (
-    <dialog ref={dialog} aria-labelledby={heading} onClose={onClose} closedby={stays ? 'closerequest' : 'any'}>
+    <dialog
+      ref={dialog}
+      class={wide ? 'is-wide' : undefined}
+      aria-labelledby={heading}
+      onClose={onClose}
+      closedby={stays ? 'closerequest' : 'any'}
+    >
       <div class="dialog">
         <header>
           <h2 id={heading}>{title}</h2>

@@ -13,6 +13,7 @@ import { type Column, ListTable, linkColumn, stateColumn } from '../parts/table.
 import { count, localTime, Time } from '../parts/time.tsx';
 import { plural } from '../parts/words.ts';
 import { EmailActions } from './email/email-actions.tsx';
+import { PreviewEmail } from './email/mail-preview.tsx';
 import { phaseWord, RECIPIENT_ORDER, RECIPIENT_WORDS, reasonWord, WAITS_FOR } from './email/phase-words.ts';
 import { memberPage } from './member.tsx';
 
@@ -30,7 +31,14 @@ export function EmailScreen({ id }: { readonly id: string }) {
         </span>
       }
       lead={data && <Lead detail={data} />}
-      actions={data && <EmailActions email_id={id} detail={data} onDone={refresh} />}
+      actions={
+        data && (
+          <>
+            <PreviewEmail email_id={id} />
+            <EmailActions email_id={id} detail={data} onDone={refresh} />
+          </>
+        )
+      }
     >
       <Await reading={reading} what="the e-mail">
         {(detail) => (

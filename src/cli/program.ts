@@ -20,6 +20,7 @@ import {
   addSendersList,
   addSendersRevoke,
 } from './commands/emails/newsletters.ts';
+import { addEmailsPreview } from './commands/emails/preview.ts';
 import { addReconcile } from './commands/indexing/reconcile.ts';
 import { addKeysCreate, addKeysList, addKeysRevoke, addKeysRotate } from './commands/keys/keys.ts';
 import { addMembersExport } from './commands/members/export.ts';
@@ -99,7 +100,7 @@ const COMMANDS: readonly AddCommand[] = [
   under(
     'emails',
     'the mailings of newsletters',
-    ...[addEmailsSend, addEmailsTest, addEmailsReplace, addEmailsList, addEmailsStatus],
+    ...[addEmailsSend, addEmailsPreview, addEmailsTest, addEmailsReplace, addEmailsList, addEmailsStatus],
     ...[...EMAIL_DECISIONS, addEmailsResolve, addEmailsRecipients],
   ),
 ];

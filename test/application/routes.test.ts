@@ -123,6 +123,7 @@ describe('what the routes take', () => {
       'POST /api/emails/dry-run scheduled_at',
       'POST /api/emails/test scheduled_at',
       'POST /api/emails scheduled_at',
+      'POST /api/emails/preview scheduled_at',
       'POST /api/emails/{email_id}/replace scheduled_at',
       'POST /api/emails/{email_id}/replace known_at',
     ]);

@@ -98,7 +98,7 @@ it('offers a viewer nothing that changes anything', async () => {
     await page.waitForLoadState('networkidle');
     for (const button of await page.getByRole('main').getByRole('button').all()) {
       const offered = (await button.isEnabled()) && (await button.getAttribute('aria-disabled')) !== 'true';
-      if (offered) expect(await button.innerText()).toMatch(/^(By recipient…|Live: pause|)$/);
+      if (offered) expect(await button.innerText()).toMatch(/^(By recipient…|Live: pause|Preview|)$/);
     }
   }
   expect(viewer.requests.filter(({ method }) => method !== 'GET')).toEqual([]);

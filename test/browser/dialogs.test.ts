@@ -273,7 +273,7 @@ describe('an e-mail that is written', () => {
     await dialog.getByLabel('Subject').fill('Spring');
     await dialog.getByLabel('Text').fill('Hello {first_name, "there"}');
     await dialog.getByLabel('At', { exact: true }).fill('2031-05-01T18:30');
-    await dialog.getByRole('button', { name: 'Who gets it?' }).dblclick();
+    await dialog.getByRole('button', { name: 'Preview recipients' }).dblclick();
     await dialog.getByText('30 left out: suppressed').waitFor();
     expect(await dialog.innerText()).toMatch(/1,204[\s\S]*204 with status:paid[\s\S]*Gmail shows 102 KB/);
     await dialog.getByLabel('Test to').fill('me@example.com');
@@ -282,7 +282,7 @@ describe('an e-mail that is written', () => {
     expect(await send.innerText()).toBe('Send: 1,204 members');
     await dialog.getByLabel('Segment').fill('status:free');
     expect(await send.isEnabled()).toBe(false);
-    await dialog.getByRole('button', { name: 'Who gets it?' }).click();
+    await dialog.getByRole('button', { name: 'Preview recipients' }).click();
     await send.click();
     await page.waitForURL('**/newsletters/emails/EM1');
     const [published, ...more] = sent(served, '/api/emails');
@@ -309,7 +309,7 @@ describe('an e-mail that is written', () => {
     const dialog = page.getByRole('dialog', { name: 'Edit the e-mail' });
     expect(await dialog.getByLabel('At', { exact: true }).inputValue()).toBe('2031-05-01T05:30');
     await dialog.getByLabel('Subject').fill('Autumn');
-    await dialog.getByRole('button', { name: 'Who gets it?' }).click();
+    await dialog.getByRole('button', { name: 'Preview recipients' }).click();
     await dialog.getByRole('button', { name: 'Replace: 1,204 members' }).click();
     await dialog.waitFor({ state: 'detached' });
     expect(sent(served, '/api/emails/EM1/replace')).toMatchObject([

@@ -179,6 +179,15 @@ const SCENARIOS: Readonly<Record<string, () => Promise<readonly CommandLine[]>>>
     const send = ['emails', 'send', post, '--tenant', 'T1', '--newsletter', 'weekly'];
     return [[...send, '--dry-run'], send];
   },
+  'emails preview': async () => {
+    await ops.json(...(await importOf('preview', 'preview,preview@example.com')));
+    const prepared = { recipients: 3, excluded: 0, excluded_by_reason: {}, batches: 1, at: new Date().toISOString() };
+    return [
+      ['emails', 'preview', await email(), '--member', 'preview'],
+      ['emails', 'preview', await email({ status: 'submitted', prepared })],
+      ['emails', 'preview', await email({ status: 'submitted', prepared }), '--member', 'preview'],
+    ];
+  },
   'emails test': async () => [['emails', 'test', await email(), '--to', 'me@example.com']],
   'emails replace': async () => {
     const email_id = await email({ status: 'pending' });

@@ -241,6 +241,7 @@ async function changes(answer: Answer, file: (name: string, text: string) => str
   await answer('emails', 'send', post, '--tenant', 'T1', '--newsletter', 'weekly', '--segment', 'status:paid');
   await answer('emails', 'send', post, '--tenant', 'T1', '--newsletter', 'weekly', '--segment', 'status:paid');
   await answer('emails', 'send', post, '--tenant', 'T1', '--newsletter', 'other');
+  await answer('emails', 'preview', 'mail-submitted');
   await answer('emails', 'resolve', 'mail-submitted', '--leave');
   await answer('emails', 'resolve', 'mail-failed', '--resend');
   await answer('emails', 'resolve', 'mail-failed');

@@ -1,24 +1,20 @@
-import { useContext, useEffect, useRef, useState } from 'preact/hooks';
+import { useContext, useRef, useState } from 'preact/hooks';
 import { quoted } from '../../../src/application/contract/choices.ts';
-import type { EmailDraft } from '../../../src/application/contract/newsletters.ts';
-import { FORMATS } from '../../../src/core/newsletter/model/email.ts';
-import { type Answer, write } from '../../data/api.ts';
+import type { EmailDraft, MailPreview as Mail } from '../../../src/application/contract/newsletters.ts';
+import { write } from '../../data/api.ts';
 import { newRequestId, useDecision } from '../../data/decision.ts';
 import { opsCommand, SessionContext } from '../../data/session.ts';
-import { useRead } from '../../data/use-read.ts';
 import { navigate } from '../../navigation/router.ts';
 import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
-import { Field } from '../../parts/field.tsx';
 import { Shell } from '../../parts/shell-command.tsx';
 import { Problem } from '../../parts/states.tsx';
-import { count, localInput } from '../../parts/time.tsx';
+import { count } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toasts.tsx';
 import { plural } from '../../parts/words.ts';
-import { reasonWord } from './phase-words.ts';
-
-type DryRun = Answer<'POST /api/emails/dry-run'>;
-type TestResult = Answer<'POST /api/emails/test'>['results'][number];
+import { DraftFields, draftIn, TestField } from './draft-fields.tsx';
+import { Recipients, useDryRun } from './dry-run.tsx';
+import { MailPreview } from './mail-preview.tsx';
 
 interface DraftProps {
   readonly tenant: string;
@@ -29,40 +25,33 @@ interface DraftProps {
   readonly onClose: () => void;
 }
 
-/** What the form says, as the API takes it. */
-function draftIn(form: FormData): EmailDraft {
-  const text = (name: string) => String(form.get(name) ?? '').trim();
-  const [segment, at, minutes] = [text('segment'), text('scheduled_at'), Number(text('window'))];
-  const preheader = text('preheader');
-  return {
-    newsletter_id: text('newsletter'),
-    subject: text('subject'),
-    ...(preheader !== '' && { preheader }),
-    body: text('body'),
-    format: FORMATS.find((format) => format === text('format')) ?? 'markdown',
-    ...(segment !== '' && { segment }),
-    ...(at !== '' && { scheduled_at: new Date(at).toISOString() }),
-    ...(minutes > 0 && { delivery_window_minutes: minutes }),
-  };
+/** Stores what is written, in place of another where it replaces one, and shows its page. */
+async function store({ tenant, replaces, onClose }: DraftProps, request_id: string, draft: EmailDraft): Promise<void> {
+  const body = { request_id, ...draft };
+  const known_at = replaces?.draft.known_at;
+  const { email_id, warnings } =
+    replaces === undefined
+      ? await write('POST /api/emails', {}, { ...body, tenant })
+      : await write('POST /api/emails/{email_id}/replace', { email_id: replaces.email_id }, { ...body, known_at });
+  const done = replaces === undefined ? 'It is stored; its progress is below.' : 'It is replaced.';
+  showToast('done', [done, ...(warnings ?? [])].join(' '));
+  onClose();
+  navigate(`/newsletters/emails/${encodeURIComponent(email_id)}`);
 }
 
-/** Writes an e-mail. It is sent, or takes the place of another, only as it was when somebody looked at who gets it. */
-export function Draft({ tenant, newsletters, replaces, onClose }: DraftProps) {
-  const session = useContext(SessionContext);
-  const form = useRef<HTMLFormElement>(null);
-  const [run, setRun] = useState<DryRun>();
-  const [tests, setTests] = useState<readonly (TestResult & { readonly to: string })[]>();
-  const isRunning = run?.status === 'running';
-  const kept = useRead(
-    'GET /api/emails/{email_id}/dry-run',
-    { email_id: run?.email_id ?? '' },
-    {},
-    { every: Math.min(1_000, session.poll_ms), when: isRunning },
-  );
-  useEffect(() => {
-    if (isRunning && kept.data !== undefined) setRun(kept.data);
-  }, [isRunning, kept.data]);
+const testOf = (tenant: string, draft: EmailDraft, to: readonly string[]) =>
+  write('POST /api/emails/test', {}, { request_id: newRequestId(), tenant, ...draft, to: [...to] });
 
+const previewOf = (tenant: string, draft: EmailDraft, member_id?: string, request_id = newRequestId()) =>
+  write('POST /api/emails/preview', {}, { request_id, tenant, ...draft, member_id });
+
+/** What is done with what the form says, once it can be sent; and what came of it. */
+function useDraft(props: DraftProps) {
+  const { tenant } = props;
+  const form = useRef<HTMLFormElement>(null);
+  const dry = useDryRun();
+  const [tests, setTests] = useState<Parameters<typeof TestField>[0]['results']>();
+  const [shown, setShown] = useState<{ readonly draft: EmailDraft; readonly sample: Mail }>();
   type Act = (request_id: string, draft: EmailDraft, to: readonly string[]) => Promise<void>;
   const { busy, problem, decide, renew } = useDecision(async (request_id, act: Act) => {
     if (form.current === null || !form.current.reportValidity()) return;
@@ -70,180 +59,94 @@ export function Draft({ tenant, newsletters, replaces, onClose }: DraftProps) {
     const to = String(given.get('to') ?? '').match(/[^\s,;]+/g) ?? [];
     await act(request_id, draftIn(given), to);
   });
-  const look = () =>
-    decide(async (request_id, draft) =>
-      setRun(await write('POST /api/emails/dry-run', {}, { request_id, tenant, ...draft })),
-    );
-  const test = () =>
-    decide(async (_, draft, to) => {
-      const body = { request_id: newRequestId(), tenant, ...draft, to: [...to] };
-      const { results } = await write('POST /api/emails/test', {}, body);
-      setTests(results.map((result) => ({ ...result, to: to[result.index] ?? '' })));
-    });
-  const send = () =>
-    decide(async (request_id, draft) => {
-      const body = { request_id, ...draft };
-      const known_at = replaces?.draft.known_at;
-      const { email_id, warnings } =
-        replaces === undefined
-          ? await write('POST /api/emails', {}, { ...body, tenant })
-          : await write('POST /api/emails/{email_id}/replace', { email_id: replaces.email_id }, { ...body, known_at });
-      const done = replaces === undefined ? 'It is stored; its progress is below.' : 'It is replaced.';
-      showToast('done', [done, ...(warnings ?? [])].join(' '));
-      onClose();
-      navigate(`/newsletters/emails/${encodeURIComponent(email_id)}`);
-    });
-
-  const draft = replaces?.draft;
-  const newsletter_id = draft?.newsletter_id ?? newsletters[0];
-  const ready = run?.status === 'done' && run.error === undefined;
-  const verb = replaces === undefined ? 'Send' : 'Replace';
-  return (
-    <Dialog
-      title={replaces === undefined ? 'New e-mail' : 'Edit the e-mail'}
-      stays
-      onClose={onClose}
-      actions={
-        <>
-          <Button name="Leave it" onClick={onClose} />
-          <Button
-            name={ready ? `${verb}: ${plural(run.recipients ?? 0, 'member')}` : verb}
-            kind={ready ? 'primary' : 'plain'}
-            disabled={busy || !ready}
-            onClick={send}
-          />
-          {/* The last one, where a second click in a hurry only looks again. */}
-          <button type="submit" form="draft" class={`button${ready ? '' : ' primary'}`} disabled={busy || isRunning}>
-            {isRunning ? `${count(run.members ?? 0)} members looked at…` : 'Who gets it?'}
-          </button>
-        </>
-      }
-    >
-      <form
-        id="draft"
-        class="rows"
-        ref={form}
-        onSubmit={(event) => {
-          event.preventDefault();
-          void look();
-        }}
-        onInput={({ target }) => {
-          if (target instanceof HTMLInputElement && target.name === 'to') return;
-          // Another text is another e-mail: it is looked at anew, under an id of its own.
-          renew();
-          setRun(undefined);
-        }}
-      >
-        <div class="form-row">
-          <Field label="Newsletter" name="newsletter" value={newsletter_id} options={newsletters} />
-          <Field label="Format" name="format" value={draft?.format ?? 'markdown'} options={FORMATS} />
-        </div>
-        <Field label="Subject" name="subject" value={draft?.subject} required />
-        <Field label="Preheader" name="preheader" value={draft?.preheader} hint="Lists of mails show it" />
-        <Field
-          label="Text"
-          name="body"
-          value={draft?.body}
-          lines={10}
-          required
-          hint="Merge fields such as {first_name, &quot;there&quot;} and {unsubscribe_url} are filled in."
-        />
-        <Field
-          label="Segment"
-          name="segment"
-          value={draft?.segment}
-          hint="Such as status:paid+label:vip; empty: everyone"
-        />
-        <div class="form-row">
-          <Field
-            label="At"
-            name="scheduled_at"
-            type="datetime-local"
-            value={localInput(draft?.scheduled_at)}
-            hint="In your time zone; empty: at once"
-          />
-          <Field
-            label="Spread over minutes"
-            name="window"
-            type="number"
-            value={draft?.delivery_window_minutes?.toString()}
-            min={1}
-            max={10_080}
-            step={1}
-            hint="Empty: as fast as it may"
-          />
-        </div>
-        <div class="form-row with-button">
-          <Field label="Test to" name="to" hint="Up to 10 addresses; sample values, nobody is counted" />
-          <Button name="Send a test" disabled={busy} onClick={test} />
-        </div>
-        {tests !== undefined && (
-          <ul class="reasons" role="status">
-            {tests.map(({ index, to, accepted, reason, message }) => (
-              <li key={index}>
-                <strong>{to}</strong> {accepted ? 'SES took it.' : (message ?? `Not sent: ${reason ?? 'unknown'}.`)}
-              </li>
-            ))}
-          </ul>
-        )}
-        {run?.status === 'done' && <Found run={run} />}
-        {problem !== undefined && <Problem problem={problem} />}
-        <Shell
-          label="In the shell"
-          command={opsCommand(
-            replaces === undefined
-              ? `emails send FILE.md --tenant ${quoted(tenant)} --newsletter ${quoted(newsletter_id ?? 'ID')}`
-              : `emails replace ${replaces.email_id} FILE.md`,
-            session,
-          )}
-        />
-      </form>
-    </Dialog>
-  );
+  const look: Act = async (request_id, draft) =>
+    dry.setRun(await write('POST /api/emails/dry-run', {}, { request_id, tenant, ...draft }));
+  const test: Act = async (_, draft, to) => {
+    const { results } = await testOf(tenant, draft, to);
+    setTests(results.map((result) => ({ ...result, to: to[result.index] ?? '' })));
+  };
+  const preview: Act = async (_, draft) => setShown({ draft, sample: await previewOf(tenant, draft) });
+  return {
+    ...dry,
+    form,
+    busy,
+    problem,
+    tests,
+    shown,
+    close: () => setShown(undefined),
+    look: () => decide(look),
+    test: () => decide(test),
+    preview: () => decide(preview),
+    send: () => decide((request_id, draft) => store(props, request_id, draft)),
+    /** Another text is another e-mail: it is looked at anew, under an id of its own. */
+    changed: () => {
+      renew();
+      dry.setRun(undefined);
+    },
+  };
 }
 
-/** Who would get it, in which rendering, and who would not and why. */
-function Found({ run }: { readonly run: DryRun }) {
-  const { other_recipients = 0, warnings = [] } = run;
-  const { recipients = 0, excluded = 0, excluded_by_reason = {}, renderings = [], missing_fields = {}, error } = run;
+/** Writes an e-mail. It is sent, or takes the place of another, only as it was when somebody looked at who gets it. */
+export function Draft(props: DraftProps) {
+  const { tenant, newsletters, replaces, onClose } = props;
+  const session = useContext(SessionContext);
+  const draft = useDraft(props);
+  const { run, ready, busy, isRunning, problem, shown } = draft;
+  const newsletter_id = replaces?.draft.newsletter_id ?? newsletters[0];
+  const verb = replaces === undefined ? 'Send' : 'Replace';
+  const ofFile = `--tenant ${quoted(tenant)} --newsletter ${quoted(newsletter_id ?? 'ID')}`;
+  const command =
+    replaces === undefined ? `emails send FILE.md ${ofFile}` : `emails replace ${replaces.email_id} FILE.md`;
   return (
-    <div class="rows" role="status">
-      <dl class="preview-figures is-two">
-        <div class="is-main">
-          <dt>Would get it</dt>
-          <dd>{count(recipients)}</dd>
-        </div>
-        <div>
-          <dt>Left out</dt>
-          <dd>{count(excluded)}</dd>
-        </div>
-      </dl>
-      <ul class="reasons">
-        <li>Who has unsubscribed is in neither number.</li>
-        {(renderings.length > 1 || other_recipients > 0) &&
-          renderings.map(({ segments, recipients: number }) => (
-            <li key={segments.join()}>
-              <strong>{count(number)}</strong> with {segments.join(' and ') || 'no part of their own'}
-            </li>
-          ))}
-        {other_recipients > 0 && (
-          <li>
-            <strong>{count(other_recipients)}</strong> with other combinations of parts
-          </li>
-        )}
-        {Object.entries(excluded_by_reason).map(([reason, number]) => (
-          <li key={reason}>
-            <strong>{count(number)}</strong> left out: <code>{reason}</code> {reasonWord('excluded', reason)}
-          </li>
-        ))}
-        {Object.entries(missing_fields).map(([field, number]) => (
-          <li key={field}>
-            <strong>{count(number)}</strong> have no <code>{`{${field}}`}</code>
-          </li>
-        ))}
-      </ul>
-      {warnings.length > 0 && <p class="note tone-wait">{warnings.join(' ')}</p>}
-      {error !== undefined && <p class="note tone-bad">{error}</p>}
-    </div>
+    <>
+      <Dialog
+        title={replaces === undefined ? 'New e-mail' : 'Edit the e-mail'}
+        stays
+        onClose={onClose}
+        actions={
+          <>
+            <Button name="Leave it" onClick={onClose} />
+            <Button name="Preview mail" icon="eye" disabled={busy} onClick={draft.preview} />
+            <Button
+              name={ready ? `${verb}: ${plural(run?.recipients ?? 0, 'member')}` : verb}
+              kind={ready ? 'primary' : 'plain'}
+              disabled={busy || !ready}
+              onClick={draft.send}
+            />
+            {/* The last one, where a second click in a hurry only looks again. */}
+            <button type="submit" form="draft" class={`button${ready ? '' : ' primary'}`} disabled={busy || isRunning}>
+              {isRunning ? `${count(run?.members ?? 0)} members looked at…` : 'Preview recipients'}
+            </button>
+          </>
+        }
+      >
+        <form
+          id="draft"
+          class="rows"
+          ref={draft.form}
+          onSubmit={(event) => {
+            event.preventDefault();
+            void draft.look();
+          }}
+          onInput={({ target }) => {
+            if (!(target instanceof HTMLInputElement && target.name === 'to')) draft.changed();
+          }}
+        >
+          <DraftFields newsletters={newsletters} newsletter_id={newsletter_id} draft={replaces?.draft} />
+          <TestField busy={busy} results={draft.tests} onTest={draft.test} />
+          {run?.status === 'done' && <Recipients run={run} />}
+          {problem !== undefined && <Problem problem={problem} />}
+          <Shell label="In the shell" command={opsCommand(command, session)} />
+        </form>
+      </Dialog>
+      {shown !== undefined && (
+        <MailPreview
+          sample={shown.sample}
+          asMember={(member_id, request_id) => previewOf(tenant, shown.draft, member_id, request_id)}
+          ops={`emails preview FILE.md ${ofFile} --open`}
+          onClose={draft.close}
+        />
+      )}
+    </>
   );
 }

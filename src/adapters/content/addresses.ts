@@ -1,4 +1,4 @@
-import type { MergeUse } from '../../core/newsletter/model/merge-fields.ts';
+import type { MergeUse, Pieces } from '../../core/newsletter/model/merge-fields.ts';
 import { escapeHtml } from './escape-html.ts';
 
 /** An address that holds the data itself, or names a part of the mail: a reader can do nothing with it. */
@@ -64,6 +64,10 @@ export function writtenValue(
   if (within !== undefined) return inAddress(value, within);
   return form === 'html' ? escapeHtml(value) : value;
 }
+
+/** A part of a mail with a member's values in it. */
+export const filledIn = (pieces: Pieces, values: Readonly<Record<string, string>>, form: 'html' | 'text'): string =>
+  pieces.map((piece) => (typeof piece === 'string' ? piece : writtenValue(piece, values, form))).join('');
 
 const hexOf = (character: string): string => `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
 

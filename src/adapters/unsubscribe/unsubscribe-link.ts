@@ -9,7 +9,7 @@ import { MAIL_PAGE, type MailLanguage, mailLanguageOf } from '../../core/newslet
 import { mergeValues } from '../../core/newsletter/model/merge-fields.ts';
 import type { BatchStore } from '../../core/newsletter/model/ports.ts';
 import type { Renderings } from '../../core/newsletter/model/provider.ts';
-import { writtenValue } from '../content/addresses.ts';
+import { filledIn } from '../content/addresses.ts';
 import { escapeHtml } from '../content/escape-html.ts';
 import { createKeyRings, signingKey } from '../signing/key-ring.ts';
 
@@ -216,8 +216,7 @@ export async function mailPage(
     unsubscribe_url: place === undefined ? '#no-member' : `../${own}`,
   };
   const { html } = await deps.renderings.of(email, content, { rendering: batch?.rendering ?? 0 });
-  const page = html.map((piece) => (typeof piece === 'string' ? piece : writtenValue(piece, values, 'html'))).join('');
-  const sent = page.replaceAll(' ses:no-track', '').replaceAll(REFERRER, '');
+  const sent = filledIn(html, values, 'html').replaceAll(' ses:no-track', '').replaceAll(REFERRER, '');
   if (place === undefined) return sent.replaceAll(NOWHERE, '').replaceAll('#no-member', '');
   const [says, share] = OWN[mailLanguageOf(content.newsletter)];
   const bar =

@@ -184,6 +184,14 @@ export const dryRunAnswer = v.strictObject({
   ),
 });
 
+export const previewedMail = {
+  member_id: v.exactOptional(v.pipe(v.string(), v.description('Absent: sample values, in all parts'))),
+  subject: v.string(),
+  headers: v.pipe(v.record(v.string(), v.string()), v.description('Those that readers or their programs see')),
+  text: v.string(),
+  notes: v.pipe(v.array(v.string()), v.description('What is to be known of it, as sentences')),
+};
+
 export const acceptedOrDryRun = v.union([acceptedEmail, dryRunAnswer]);
 
 export const testResults = v.strictObject({

@@ -4,7 +4,7 @@ import { MEMBER_STATUSES, SUPPRESSION_REASONS } from '../../core/newsletter/mode
 import { SHOWN_STATES } from '../../core/newsletter/model/recipient-state.ts';
 import { emailEntries, testSchema } from './api/emails.ts';
 import { EMAIL_ACTIONS } from './choices.ts';
-import { emailState, recipient as ofApi, type resolvedEmail } from './emails.ts';
+import { emailState, recipient as ofApi, previewedMail, type resolvedEmail } from './emails.ts';
 import { cursor, id, limit, moment, nextPage, type Out, requestId, shellLine, time } from './fields.ts';
 
 /** Of all tenants without one. */
@@ -59,6 +59,16 @@ const written = { ...draft, known_at: v.optional(moment) };
 export const replaceBody = v.strictObject({ request_id: requestId, ...written });
 export const writtenEmail = v.strictObject(written);
 export type EmailDraft = v.InferInput<typeof writtenEmail>;
+
+/** The mail of a draft, or of an e-mail that is stored, as a member would get it; without a member: with sample values. */
+export const draftPreviewBody = v.strictObject({ ...draftBody.entries, member_id: v.optional(id) });
+export const previewBody = v.strictObject({ request_id: requestId, member_id: id });
+export const mailPreview = v.strictObject({
+  ...previewedMail,
+  /** Its HTML for a frame of the page: without what loads or runs, pictures as places, styles apart. */
+  frame: v.strictObject({ html: v.string(), styles: v.array(v.string()) }),
+});
+export type MailPreview = Out<typeof mailPreview>;
 
 /** Without addresses and names. */
 export const recipientsQuery = v.strictObject({ state: v.optional(v.picklist(SHOWN_STATES)), limit, cursor });

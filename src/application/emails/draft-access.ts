@@ -40,6 +40,8 @@ export function draftAccess(deps: OperatorDeps) {
   return {
     ...access,
     hashKey,
+    members,
+    sealing,
     candidates: createCandidateReader(members, sealing),
     parts: createPartSegments(),
     renderings: createRenderings(),

@@ -44,7 +44,7 @@ export async function toPublication(
   /** What the mail lacks, as sentences. */
   readonly warnings?: readonly string[];
 }> {
-  const { newsletter_id, subject, preheader, body, format, segment, delivery_window_minutes } = request;
+  const { newsletter_id, segment, delivery_window_minutes } = request;
   const [newsletter, stored] = await Promise.all([
     deps.newsletters.read(ids.tenant_id, newsletter_id),
     deps.emails.read(ids.email_id),
@@ -52,22 +52,52 @@ export async function toPublication(
   const scheduled_at = request.scheduled_at && parseTime(request.scheduled_at)?.toISOString();
   const repeat = stored !== undefined;
   const missing = newsletter && missingIdentification(newsletter);
-  const faults = [
-    newsletter === undefined && unknownNewsletter(newsletter_id),
-    await segmentFault(segment),
-    await bodyFault(defined({ subject, preheader, body, format, newsletter: newsletter ?? UNKNOWN })),
+  const content = readable(request, newsletter, [
+    ...(await postFaults(request, newsletter)),
     !repeat && scheduled_at !== undefined && timeFault(scheduled_at, deps.clock()),
     !repeat && newsletter !== undefined && (await senderFault(newsletter, deps)),
     !repeat && deps.require_address === true && missing !== undefined && identificationFault(missing),
-  ].filter((fault) => fault !== undefined && fault !== false);
+  ]);
+  const publication = defined({ ...ids, content, segment, scheduled_at, delivery_window_minutes });
+  return { publication, repeat, ...(missing !== undefined && { warnings: [missing] }) };
+}
+
+/** What a post says, whether or not it may be published as it is. @throws Problem where it cannot be rendered */
+export async function contentOf(
+  tenant_id: string,
+  request: EmailRequest,
+  { newsletters }: Pick<PublicationDeps, 'newsletters'>,
+): Promise<EmailContent> {
+  const newsletter = await newsletters.read(tenant_id, request.newsletter_id);
+  return readable(request, newsletter, await postFaults(request, newsletter));
+}
+
+type Fault = FieldFault | undefined | false;
+
+async function postFaults(
+  { newsletter_id, subject, preheader, body, format, segment }: EmailRequest,
+  newsletter: Newsletter | undefined,
+): Promise<readonly Fault[]> {
+  return [
+    newsletter === undefined && unknownNewsletter(newsletter_id),
+    await segmentFault(segment),
+    await bodyFault(defined({ subject, preheader, body, format, newsletter: newsletter ?? UNKNOWN })),
+  ];
+}
+
+/** @throws Problem that names all that is wrong */
+function readable(
+  { subject, preheader, body, format }: EmailRequest,
+  newsletter: Newsletter | undefined,
+  found: readonly Fault[],
+): EmailContent {
+  const faults = found.filter((fault) => fault !== undefined && fault !== false);
   const fields = mergeFieldRefusal({ subject, preheader, body, format });
   if (newsletter === undefined || faults.length > 0 || fields !== undefined) {
     const sentences = [...faults.map(({ message }) => message), ...(fields ? [fields.message] : [])];
     throw new Problem('invalid-request', sentences.join(' '), { errors: [...faults, ...(fields?.errors ?? [])] });
   }
-  const content: EmailContent = defined({ subject, preheader, body, format, newsletter });
-  const publication = defined({ ...ids, content, segment, scheduled_at, delivery_window_minutes });
-  return { publication, repeat, ...(missing !== undefined && { warnings: [missing] }) };
+  return defined({ subject, preheader, body, format, newsletter });
 }
 
 function unknownNewsletter(newsletter_id: string): FieldFault {

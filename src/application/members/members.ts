@@ -3,6 +3,7 @@ import type { ExportedMember } from '../../adapters/member-files/write-members.t
 import { createMemberSealing } from '../../adapters/recipient/member-sealing.ts';
 import { Problem } from '../../core/model/problem.ts';
 import { ifReadable } from '../../core/newsletter/model/member.ts';
+import type { MemberStore } from '../../core/newsletter/model/ports.ts';
 import { invalid } from '../../http/check.ts';
 import { decisionOf } from '../audit.ts';
 import type { OperatorDeps } from '../deps.ts';
@@ -60,7 +61,11 @@ export async function showMembers(named: NamedAddress, access: MemberAccess) {
 }
 
 /** A member, whose identity stays sealed, and its last moves. @throws Problem not-found */
-export async function requireMember(tenant: string, member_id: string, { members }: MemberAccess) {
+export async function requireMember(
+  tenant: string,
+  member_id: string,
+  { members }: { readonly members: Pick<MemberStore, 'find'> },
+) {
   const found = await members.find(tenant, [member_id]);
   const [member] = found.members;
   if (member !== undefined) return { ...member, moves: found.places.get(member_id)?.moves ?? [] };

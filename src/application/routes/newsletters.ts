@@ -6,13 +6,16 @@ import { acceptedEmail, dryRunAnswer, emailList, resolvedEmail, testResults } fr
 import { decisionBody } from '../contract/fields.ts';
 import {
   draftBody,
+  draftPreviewBody,
   draftTestBody,
   emailDetail,
   emailsQuery,
+  mailPreview,
   newsletter,
   newsletterBody,
   newsletterList,
   newslettersQuery,
+  previewBody,
   recipientPage,
   recipientsQuery,
   replaceBody,
@@ -29,6 +32,7 @@ import {
   requireEmail,
   resolveUncertain,
 } from '../emails/emails.ts';
+import type { MailPreview } from '../emails/preview.ts';
 import { decideNewsletter, listAllNewsletters, newsletterDeps } from '../newsletters.ts';
 import { decision, list, question, type RouteDeps, show } from '../route.ts';
 import { MEMBER_ROUTES } from './members.ts';
@@ -44,6 +48,13 @@ const ACTS = {
 async function drafts(deps: RouteDeps) {
   const { draftAccess } = await import('../emails/draft-access.ts');
   return { ...(await import('../emails/drafts.ts')), access: draftAccess(deps) };
+}
+async function previews(deps: RouteDeps) {
+  return { ...(await drafts(deps)), ...(await import('../emails/preview.ts')) };
+}
+async function framed({ answer: { html, ...mail } }: Pick<Decided<MailPreview>, 'answer'>) {
+  const { framedMail } = await import('../../adapters/post/mail-frame.ts');
+  return { ...mail, frame: framedMail(html) };
 }
 /** The longest post as JSON. */
 const max_bytes = 1024 * 1024;
@@ -169,6 +180,40 @@ export const NEWSLETTER_ROUTES = [
       const { newsletter_id } = newsletter;
       return { newsletter_id, ...post, segment, scheduled_at, delivery_window_minutes, known_at };
     },
+  }),
+  decision('POST /api/emails/preview', draftPreviewBody, {
+    operation_id: 'previewDraft',
+    summary: 'The mail that is being written, as a member would get it or with sample values; keeps and sends nothing',
+    max_bytes,
+    answer: mailPreview,
+    command: ['emails preview FILE --tenant TENANT --newsletter ID'],
+    async decide({ input: { request_id: _, tenant, member_id, ...request } }, deps) {
+      const { access, previewOf, previewedDraft } = await previews(deps);
+      return previewOf(await previewedDraft(tenant, request, access), member_id, access);
+    },
+    show: framed,
+  }),
+  show('GET /api/emails/{email_id}/preview', {
+    operation_id: 'previewEmail',
+    summary: 'The mail of an e-mail with sample values, in all its parts',
+    answer: mailPreview,
+    command: ['emails preview', 'email_id'],
+    async handle({ path }, deps) {
+      const { access, previewOf, storedEmail } = await previews(deps);
+      const { run } = await previewOf(await storedEmail(path.email_id, access), undefined, access);
+      return framed(await run());
+    },
+  }),
+  decision('POST /api/emails/{email_id}/preview', previewBody, {
+    operation_id: 'previewEmailOfMember',
+    summary: 'The mail of an e-mail as a member got it, or would get it; the audit log keeps who saw the values',
+    answer: mailPreview,
+    command: ['emails preview', 'email_id'],
+    async decide({ path, input: { member_id } }, deps) {
+      const { access, previewOf, storedEmail } = await previews(deps);
+      return previewOf(await storedEmail(path.email_id, access), member_id, access);
+    },
+    show: framed,
   }),
   decision('POST /api/emails/{email_id}/replace', replaceBody, {
     operation_id: 'replaceEmail',

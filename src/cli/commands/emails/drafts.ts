@@ -1,4 +1,3 @@
-import { extname } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import { mailbox } from '../../../adapters/email/address.ts';
 import { draftAccess } from '../../../application/emails/draft-access.ts';
@@ -9,7 +8,6 @@ import {
   publish,
   replaceBy,
   sendTest,
-  storedEmail,
 } from '../../../application/emails/drafts.ts';
 import { requireEmail } from '../../../application/emails/emails.ts';
 import type { Identities } from '../../../application/requests/idempotency.ts';
@@ -17,14 +15,14 @@ import { defined } from '../../../core/model/defined.ts';
 import { type DryRun, dryRun } from '../../../core/newsletter/lifecycle/dry-run.ts';
 import type { Publication } from '../../../core/newsletter/lifecycle/publish.ts';
 import { required, value } from '../../../terminal/command.ts';
-import { EXIT_FAILED, EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
+import { EXIT_FAILED } from '../../../terminal/errors.ts';
 import { parseCount, parseId } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { withProgress } from '../../../terminal/progress.ts';
 import { table } from '../../../terminal/table.ts';
 import { onDeployment, type Session } from '../../session/session.ts';
 import { warningLines } from './newsletters.ts';
-import { parseAt, requestOf } from './post.ts';
+import { fileOrEmail, parseAt, requestOf } from './post.ts';
 
 export const addEmailsSend = onDeployment({
   name: 'send',
@@ -118,7 +116,9 @@ export const addEmailsTest = onDeployment({
   help: '\nExample:\n  npm run ops -- emails test weekly.md --tenant TENANT001 --newsletter weekly --to me@example.com',
   async run(session, { to, tenant, newsletter }, [post = '']) {
     const access = draftAccess(session);
-    const tested = await testedOf(post, { tenant, newsletter }, access, session);
+    const tested = await fileOrEmail(post, { tenant, newsletter }, access, session, (tenant_id, request) =>
+      draftEmail({ tenant_id, request, email_id: session.newId() }, access),
+    );
     const results = await session.decide(sendTest({ ...tested, to }, access));
     printResult(session, { results }, () =>
       table(results, [
@@ -136,21 +136,6 @@ function addAddress(text: string, before: readonly string[] = []): readonly stri
   if (address === undefined) throw new InvalidArgumentError('It must be one address, such as name@example.com.');
   if (before.length === 10) throw new InvalidArgumentError('At most 10 addresses are possible.');
   return [...before, address];
-}
-
-/** What is tested: a stored email, or a post as it would be published. */
-async function testedOf(
-  post: string,
-  { tenant, newsletter }: Partial<Record<'tenant' | 'newsletter', string | undefined>>,
-  access: DraftAccess,
-  session: Session,
-) {
-  if (extname(post) === '') return storedEmail(post, access);
-  if (tenant === undefined || newsletter === undefined) {
-    throw new OperatorError('A post that is not published needs --tenant and --newsletter.', EXIT_USAGE);
-  }
-  const request = await requestOf(session, post, { tenant, newsletter }, access);
-  return draftEmail({ tenant_id: tenant, request, email_id: session.newId() }, access);
 }
 
 export const addEmailsReplace = onDeployment({

@@ -6,7 +6,7 @@ import { marked } from 'marked';
 import * as v from 'valibot';
 import { textOfFile } from '../../../adapters/content/text-encoding.ts';
 import { replaceSchema } from '../../../application/contract/api/emails.ts';
-import type { DraftAccess } from '../../../application/emails/drafts.ts';
+import { type DraftAccess, storedEmail } from '../../../application/emails/drafts.ts';
 import type { EmailRequest } from '../../../application/emails/publication.ts';
 import { parseTime } from '../../../core/model/time.ts';
 import type { EmailFormat } from '../../../core/newsletter/model/email.ts';
@@ -172,4 +172,19 @@ export async function requestOf(
     throw newsletterNotFound(tenant, newsletter, session);
   }
   return request;
+}
+
+/** A stored email, or what is made of a post that is not published. @throws OperatorError, Problem not-found */
+export async function fileOrEmail<T>(
+  post: string,
+  { tenant, newsletter }: Partial<Record<'tenant' | 'newsletter', string | undefined>>,
+  access: DraftAccess,
+  session: Session,
+  ofFile: (tenant: string, request: EmailRequest) => Promise<T>,
+) {
+  if (extname(post) === '') return storedEmail(post, access);
+  if (tenant === undefined || newsletter === undefined) {
+    throw wrong('A post that is not published needs --tenant and --newsletter.');
+  }
+  return ofFile(tenant, await requestOf(session, post, { tenant, newsletter }, access));
 }

@@ -199,7 +199,7 @@ function candidatesOf<M extends SegmentSubject>(
 }
 
 /** As a segment sees it, and a part of the post: whoever unsubscribed from a newsletter does not get it. */
-function withoutUnsubscribed<M extends SegmentSubject>(member: M, facts: AddressEntry<M>['facts']): M {
+export function withoutUnsubscribed<M extends SegmentSubject>(member: M, facts: AddressEntry<M>['facts']): M {
   if (facts === undefined || !member.newsletters.some((id) => hasUnsubscribed(facts, id))) return member;
   return { ...member, newsletters: member.newsletters.filter((id) => !hasUnsubscribed(facts, id)) };
 }

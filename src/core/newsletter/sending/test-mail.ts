@@ -36,6 +36,9 @@ export interface TestMailResult {
 
 /** Every part of the post is shown, whoever it is for. */
 export const ALL_PARTS = 2 ** 30 - 1;
+/** Who reads a test mail, and a preview that is no member's; the link unsubscribes nobody. */
+export const SAMPLE = { member_id: 'sample', member_uuid: 'sample', member_name: 'Sample Reader' } as const;
+export const SAMPLE_LINK = 'https://example.com/unsubscribe';
 const TIMEOUT_MS = 10_000;
 /** Longest that a test mail takes, its call included: an API's request is answered with 503 after 15 seconds. */
 const LONGEST_MS = 14_000;
@@ -73,7 +76,6 @@ export async function sendTestMail(
   if (places.length === 0) return results;
   const rendering = await renderings.of(email, content, { rendering: ALL_PARTS });
   await allow(tenant_id, places.length, deps, begun + WAIT_MS);
-  const unsubscribe_url = 'https://example.com/unsubscribe';
   const answer = await provider.send({
     ...sentAs(content.newsletter, { fallback_sending_domain: false }),
     rendering: { ...rendering, subject: ['[Test] ', ...rendering.subject] },
@@ -81,16 +83,8 @@ export async function sendTestMail(
       const address = to[index] ?? '';
       return {
         to: address,
-        values: {
-          ...mergeValues({
-            member_id: 'sample',
-            member_uuid: 'sample',
-            member_email: address,
-            member_name: 'Sample Reader',
-          }),
-          unsubscribe_url,
-        },
-        unsubscribe_url,
+        values: { ...mergeValues({ ...SAMPLE, member_email: address }), unsubscribe_url: SAMPLE_LINK },
+        unsubscribe_url: SAMPLE_LINK,
         tags: { email_id: email.email_id, chunk: `${TEST_BATCH}-0`, n: String(index) },
       };
     }),

@@ -140,7 +140,7 @@ export interface FindDeps {
 }
 
 /**
- * A member among the recipients of an email, without address and name, by the hash that it had when the preparation began;
+ * A member among the recipients of an email, without address and name unless they are asked for, by the hash that it had when the preparation began;
  * undefined where it is none of them; `expired` where they are gone. Recipients were frozen in the order of their addresses' hashes, per rendering
  * and sending domain, so about fifteen of 20,000 chunks are opened.
  * @throws UnreadableChunkError where they were altered, or sealed for another place
@@ -149,6 +149,7 @@ export async function findRecipient(
   email_id: string,
   { member_id, email_hash }: Pick<StoredMember, 'member_id' | 'email_hash'>,
   { batches, chunks, events, hashOf }: FindDeps,
+  { identities }: { readonly identities: boolean } = { identities: false },
 ): Promise<RecipientView | { readonly state: 'expired' } | undefined> {
   const recipientsAt = async (place: ChunkKey) => (await chunks.readChunk(place))?.recipients;
   // Who moved during the preparation lies where it was, out of the order: the middle one of three is not misled by one.
@@ -182,7 +183,7 @@ export async function findRecipient(
       if (recipient !== undefined && state !== undefined) {
         const of = place.batch_id === EXCLUDED_BATCH ? undefined : await events.read(email_id, place.batch_id);
         const shown = shownState(state.states[n] ?? '');
-        return viewOf(recipient, { n, shown, identities: false }, state, of);
+        return viewOf(recipient, { n, shown, identities }, state, of);
       }
       if (recipients.length === 0 || (await middleOf(recipients.slice(-3))) > email_hash) break;
     }

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -400,4 +400,49 @@ it('the job by hand starts what is pending or failed, and skips the rest with a 
     });
   }
   await expect(requestStart('nobody', access)).rejects.toThrow('There is no email nobody');
+});
+
+describe('a mail that is looked at', () => {
+  const post = () => file('preview.md', '# Hello {name, "reader"}\n\nText of **it**.');
+  const preview = () => ['emails', 'preview', post(), '--tenant', 'T1', '--newsletter', 'weekly'];
+
+  it('is shown with its headers, its text and what it lacks; nothing is kept', async () => {
+    const before = (await access.emails.list('T1')).emails.length;
+    const { out } = await ops.run(preview());
+    expect(out).toMatch(/^From: n@example\.com\nTo: sample@example\.com\nSubject: Hello Sample Reader\n/);
+    expect(out).toMatch(
+      /\n\nHello Sample Reader\n\nText of it\.\n[\s\S]*\nNote: The newsletter weekly has no sender_name/,
+    );
+    expect((await access.emails.list('T1')).emails).toHaveLength(before);
+  });
+
+  it('has the values of the member that is named, which the audit log keeps without them', async () => {
+    const members = file('preview.csv', 'member_id,email,name\nm-17,mia@example.com,Mia\n');
+    await ops.json('members', 'import', members, '--tenant', 'T1', '--newsletter', 'weekly');
+    const mail = await ops.json<{ subject: string; html: string }>(...preview(), '--member', 'm-17');
+    expect([mail.subject, mail.html]).toEqual(['Hello Mia', expect.stringContaining('<h1')]);
+    const { entries } = await ops.json<{ entries: object[] }>('audit', '--target', 'm-17');
+    expect(entries).toMatchObject([{ what: 'email.preview', result: { shown: 1 } }]);
+    expect(JSON.stringify(entries)).not.toContain('mia@');
+    const unknown = await ops.run([...preview(), '--member', 'nobody']);
+    expect([unknown.code, unknown.err]).toEqual([1, expect.stringContaining('no member nobody')]);
+  });
+
+  it('is a page for its owner alone with --open: HTML in frames that run nothing, beside the text', async () => {
+    const { file: path } = await ops.json<{ file: string }>(...preview(), '--open');
+    const [page, { mode }] = [readFileSync(path, 'utf8'), statSync(path)];
+    rmSync(path);
+    expect(mode & 0o777).toBe(0o600);
+    expect(
+      page.match(/<iframe[^>]* sandbox="allow-popups allow-popups-to-escape-sandbox" srcdoc="&lt;base/g),
+    ).toHaveLength(2);
+    expect(page).toMatch(
+      /default-src 'none'[\s\S]*<title>Hello Sample Reader<\/title>[\s\S]*<pre tabindex="0">Hello Sample/,
+    );
+  });
+
+  it('is refused where a file names no newsletter, and where there is no such email', async () => {
+    expect(await ops.run(['emails', 'preview', post()])).toMatchObject({ code: 2 });
+    expect(await ops.run(['emails', 'preview', 'unknown'])).toMatchObject({ code: 1 });
+  });
 });

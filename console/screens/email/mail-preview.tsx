@@ -1,0 +1,152 @@
+import { useContext, useId, useState } from 'preact/hooks';
+import type { MailPreview as Mail } from '../../../src/application/contract/newsletters.ts';
+import { problemOf, read, write } from '../../data/api.ts';
+import { newRequestId, useDecision } from '../../data/decision.ts';
+import { SessionContext } from '../../data/session.ts';
+import { Button } from '../../parts/button.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Field } from '../../parts/field.tsx';
+import { Ops } from '../../parts/shell-command.tsx';
+import { Problem } from '../../parts/states.tsx';
+import { showProblem } from '../../parts/toasts.tsx';
+import { MailFrame } from './mail-frame.tsx';
+
+interface MailPreviewProps {
+  /** With sample values. */
+  readonly sample: Mail;
+  /** The same as a member gets it. */
+  readonly asMember: (member_id: string, request_id: string) => Promise<Mail>;
+  /** What shows it in the shell. */
+  readonly ops: string;
+  readonly onClose: () => void;
+}
+
+/** A mail as its reader gets it: HTML beside text, on a desktop and a phone, light and dark, with a member's values. */
+export function MailPreview({ sample, asMember, ops, onClose }: MailPreviewProps) {
+  const [mail, setMail] = useState(sample);
+  const [width, setWidth] = useState<Width>(innerWidth < 640 ? 'Phone' : 'Desktop');
+  const [scheme, setScheme] = useState<Scheme>('Light');
+  const { text, frame, notes, headers } = mail;
+  return (
+    <Dialog title="Preview" wide onClose={onClose}>
+      <dl class="mail-head">
+        {['From', 'To', 'Reply-To', 'Subject'].map((name) =>
+          headers[name] === undefined ? null : (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{headers[name]}</dd>
+            </div>
+          ),
+        )}
+      </dl>
+      {notes.length > 0 && <p class="note tone-wait">{notes.join(' ')}</p>}
+      <div class="mail-tools">
+        <Reader onSample={() => setMail(sample)} onMember={async (...asked) => setMail(await asMember(...asked))} />
+        <div class="line">
+          <Switch label="Width" options={WIDTHS} value={width} onChange={setWidth} />
+          <Switch label="Colours" options={SCHEMES} value={scheme} onChange={setScheme} />
+        </div>
+      </div>
+      <div class="mail-parts">
+        <section class="rows tight">
+          <h3>HTML</h3>
+          <MailFrame frame={frame} phone={width === 'Phone'} dark={scheme === 'Dark'} />
+          <p class="faint">
+            Pictures are not loaded here: their size and alternative text stand in their place. In the dark, some
+            programs turn a mail’s colours themselves.
+          </p>
+        </section>
+        <section class="rows tight">
+          <h3>Text</h3>
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: What scrolls needs the focus for the keyboard. */}
+          <pre class="mail-text" tabIndex={0}>
+            {text}
+          </pre>
+        </section>
+      </div>
+      <Ops label="The same in the shell" command={ops} />
+    </Dialog>
+  );
+}
+
+const WIDTHS = ['Desktop', 'Phone'] as const;
+const SCHEMES = ['Light', 'Dark'] as const;
+type Width = (typeof WIDTHS)[number];
+type Scheme = (typeof SCHEMES)[number];
+
+interface SwitchProps<T extends string> {
+  readonly label: string;
+  readonly options: readonly T[];
+  readonly value: T;
+  readonly onChange: (value: T) => void;
+}
+
+function Switch<T extends string>({ label, options, value, onChange }: SwitchProps<T>) {
+  const name = useId();
+  return (
+    <fieldset class="switch">
+      <legend class="visually-hidden">{label}</legend>
+      {options.map((option) => (
+        <label key={option}>
+          <input type="radio" name={name} checked={option === value} onChange={() => onChange(option)} />
+          {option}
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+interface ReaderProps {
+  readonly onSample: () => void;
+  readonly onMember: (member_id: string, request_id: string) => Promise<void>;
+}
+
+/** Whose values it has: operators may see those of members. */
+function Reader({ onSample, onMember }: ReaderProps) {
+  const { role } = useContext(SessionContext);
+  const { busy, problem, decide } = useDecision(async (_, member_id: string) => {
+    if (member_id === '') onSample();
+    else await onMember(member_id, newRequestId());
+  });
+  if (role === 'viewer') return null;
+  return (
+    <form
+      class="rows tight"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const member_id = String(new FormData(event.currentTarget).get('member') ?? '').trim();
+        void decide(member_id);
+      }}
+    >
+      <div class="form-row with-button">
+        <Field label="As this member" name="member" hint="A member_id; the audit log keeps it. Empty: sample values" />
+        <button type="submit" class="button" disabled={busy}>
+          Show
+        </button>
+      </div>
+      {problem !== undefined && <Problem problem={problem} />}
+    </form>
+  );
+}
+
+/** Opens the preview of an e-mail that is stored, whatever became of it. */
+export function PreviewEmail({ email_id }: { readonly email_id: string }) {
+  const [sample, setSample] = useState<Mail>();
+  const failed = (error: unknown) => showProblem(problemOf(error));
+  const open = () => void read('GET /api/emails/{email_id}/preview', { email_id }, {}).then(setSample, failed);
+  return (
+    <>
+      <Button name="Preview" icon="eye" onClick={open} />
+      {sample !== undefined && (
+        <MailPreview
+          sample={sample}
+          asMember={(member_id, request_id) =>
+            write('POST /api/emails/{email_id}/preview', { email_id }, { request_id, member_id })
+          }
+          ops={`emails preview ${email_id} --open`}
+          onClose={() => setSample(undefined)}
+        />
+      )}
+    </>
+  );
+}
