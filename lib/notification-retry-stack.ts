@@ -16,6 +16,7 @@ export class NotificationRetryStack extends Stack {
     super(scope, id, {
       description: `Retries failed notifications (${config.stage})`,
       terminationProtection: retains(config),
+      tags: config.tags,
       ...props,
     });
     this.notificationRetry = new NotificationRetry(this, 'NotificationRetry', config);

@@ -20,6 +20,8 @@ import { NewsletterJob } from './constructs/newsletter/newsletter-job.ts';
 import { NewsletterQueues } from './constructs/newsletter/newsletter-queues.ts';
 import { Outcomes } from './constructs/outcomes/outcomes.ts';
 import { Outputs } from './constructs/outputs.ts';
+import { describeStage } from './constructs/platform/deployed-stack.ts';
+import { bringPlatform, madeByCdk } from './constructs/platform/platform.ts';
 import type { NewsletterStorage, Stage } from './constructs/stage.ts';
 import { Encryption } from './constructs/storage/encryption.ts';
 import { NewsletterTables, NotificationTables } from './constructs/storage/tables.ts';
@@ -106,6 +108,8 @@ export class NotificationRetry extends Construct {
     if (config.outcomes) this.outcomes = new Outcomes(this, 'Outcomes', stage);
     this.addMonitoring(config);
     new Outputs(this, 'Outputs', this);
+    describeStage(this, config);
+    bringPlatform(config, this, ...(this.console ? madeByCdk(this.console) : []));
     this.warn(config);
   }
 

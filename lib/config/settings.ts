@@ -14,6 +14,7 @@ import { CONSOLE } from './console-config.ts';
 import { FUNCTION_MEMORY_MB } from './function-memory.ts';
 import { LANE_SETTINGS } from './lane-config.ts';
 import { PART_SETTINGS } from './parts.ts';
+import { PLATFORM_SETTINGS } from './platform-settings.ts';
 import { schedule } from './schedule-expression.ts';
 import type { Settings } from './setting-types.ts';
 
@@ -21,7 +22,6 @@ import type { Settings } from './setting-types.ts';
 const LOG_RETENTION_DAYS = [
   1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
 ] as const;
-const LOG_LEVELS = ['DEBUG', 'INFO', 'WARN', 'ERROR'] as const;
 
 /** The message does not show the value, because addresses do not belong in errors. */
 const sender = ({ received }: { readonly received: string }) =>
@@ -55,6 +55,7 @@ export const SETTINGS = {
    */
   senderAddress: { check: check(address) },
   ...PART_SETTINGS,
+  ...PLATFORM_SETTINGS,
   /**
    * Your own SES configuration set; it gets a destination for events.
    * @ja 既存の SES 設定セット。イベントの送信先が追加される
@@ -149,13 +150,7 @@ export const SETTINGS = {
        * @ja この節があると、ディスパッチャーと送信関数のために[同時実行数](docs/decisions/aws/lanes-and-functions.md#0090)を確保する。
        * このリージョンのアカウント上限（`aws lambda get-account-settings`）で、確保する合計に 100 を足した値以上が必要
        */
-      accountLimit: {
-        from: 1,
-        to: 1_000_000,
-        unit: 'concurrent executions of the account',
-        whole: true,
-        required: true,
-      },
+      accountLimit: { from: 1, to: 1_000_000, unit: 'executions of the account', whole: true, required: true },
       /**
        * Invocations that are kept for the dispatcher. The senders get what `concurrency` allows them.
        * @ja ディスパッチャーのために確保する同時実行数。送信関数には `concurrency` の分を確保する
@@ -242,9 +237,9 @@ export const SETTINGS = {
     check: check(v.picklist(LOG_RETENTION_DAYS, explain(`must be one of ${LOG_RETENTION_DAYS.join(', ')} (days)`))),
     standard: 90,
   },
-  /**
-   * The least important log lines that are written: DEBUG, INFO, WARN or ERROR.
-   * @ja 出力するログの最低レベル。DEBUG、INFO、WARN、ERROR
-   */
-  logLevel: { check: check(v.picklist(LOG_LEVELS, explain('must be DEBUG, INFO, WARN or ERROR'))), standard: 'INFO' },
+  /** The least important log lines that are written: DEBUG, INFO, WARN or ERROR. @ja 出力するログの最低レベル。DEBUG、INFO、WARN、ERROR */
+  logLevel: {
+    check: check(v.picklist(['DEBUG', 'INFO', 'WARN', 'ERROR'], explain('must be DEBUG, INFO, WARN or ERROR'))),
+    standard: 'INFO',
+  },
 } as const satisfies Settings;

@@ -13,6 +13,7 @@ import type { Alerts } from './monitoring/alerts.ts';
 import type { NewsletterQueues } from './newsletter/newsletter-queues.ts';
 import { newsletterConfigurationSet } from './newsletter/newsletter-sending.ts';
 import type { Outcomes } from './outcomes/outcomes.ts';
+import { deployedStack } from './platform/deployed-stack.ts';
 import type { Stage } from './stage.ts';
 import type { NewsletterTables } from './storage/tables.ts';
 import type { Sweep } from './sweep/sweep.ts';
@@ -31,12 +32,13 @@ interface OutputsProps extends Stage {
 }
 
 /**
- * The stack's outputs, by which the job and operators find its resources; those of a part that the stage does without are
+ * The outputs of the stack that is deployed, by which the job and operators find its resources; those of a part that the stage does without are
  * not there. Their names do not depend on the construct's path, so a stack can hold one NotificationRetry only.
  */
 export class Outputs extends Construct {
   constructor(scope: Construct, id: string, retry: OutputsProps) {
-    super(scope, id);
+    const deployed = deployedStack(scope);
+    super(Stack.of(scope) === deployed ? scope : deployed, id);
     const { config, tables, channels, sweep, dueIndexer, reconciler, encryption } = retry;
     const json = (value: object) => Stack.of(this).toJsonString(value);
     const lanes = Object.entries(channels);

@@ -4,7 +4,7 @@ import { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Deployment } from '../../src/adapters/deployment/deployment.ts';
 import { LACKS, newsletterQueues, ofStage, tablesOf } from '../../src/adapters/deployment/stage-parts.ts';
-import type { Finding } from '../../src/application/preflight.ts';
+import type { Finding } from '../../src/application/preflight/finding.ts';
 import { addPreflight, type PreflightPorts } from '../../src/cli/commands/status/preflight.ts';
 import { CHANNELS } from '../../src/core/model/channels.ts';
 import { runCommand, writingTo } from '../../src/terminal/command.ts';
@@ -105,12 +105,13 @@ describe('ops preflight', () => {
     const context = { terminal, env: {}, clock: () => new Date(), findDeployment };
     const code = await runCommand(['preflight', ...args], terminal, (exitWith) => {
       const program = writingTo(terminal, new Command('ops'));
-      const cdkJson = () => JSON.stringify({ context: { 'notification-retry': { stages: { dev } } } });
+      const read = () => JSON.stringify({ context: { 'notification-retry': { stages: { dev } } } });
       addPreflight(program, { ...context, exitWith } as never, {
         account,
         leftovers: async () => [],
         ties: async () => ({ rules: [], subscribers: 0 }),
-        cdkJson,
+        platform: async () => ({}),
+        read,
         ...ports,
       });
       return program;
@@ -161,7 +162,7 @@ describe('ops preflight', () => {
   it('reads an override in the context of cdk.json, too', async () => {
     const stages = { dev: { newsletters: false } };
     const context = { 'notification-retry': { stages }, 'notification-retry.channels': ['webhook'] };
-    const { bad } = await preflightOf({}, { cdkJson: () => JSON.stringify({ context }) });
+    const { bad } = await preflightOf({}, { read: () => JSON.stringify({ context }) });
     expect(bad).toEqual(['The deployment would drop teams, which has 1 rows or dead letters.']);
   });
 
@@ -281,12 +282,12 @@ describe('ops preflight', () => {
     ['has not the stage', () => '{}', 'cdk.json has no stage dev.'],
     ['is not there', () => readFileSync('nowhere/cdk.json', 'utf8'), 'There is no file cdk.json.'],
     ['is not JSON', () => '{', 'cdk.json is not JSON.'],
-  ])('says what a cdk.json would have to be that %s', async (_, cdkJson, says) => {
-    const { code, err } = await preflightOf({}, { cdkJson });
+  ])('says what a cdk.json would have to be that %s', async (_, read, says) => {
+    const { code, err } = await preflightOf({}, { read });
     const remedy = 'run it in the folder of that CDK app, with NOTIFICATION_RETRY_STACK=notification-retry-STAGE.';
     expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining(remedy) });
-    expect(err).toContain(`${says} preflight knows`);
-    expect(err).toContain('It cannot read a construct that is configured in code.');
+    expect(err).toContain(`${says} preflight reads`);
+    expect(err).toContain('--template cdk.out/STACK.template.json');
   });
 
   it('names a newsletter that the stage lets nobody send as it is written', async () => {

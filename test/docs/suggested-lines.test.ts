@@ -24,7 +24,7 @@ const RUN_BY: readonly (readonly [line: RegExp, by: string])[] = [
   [/^npx tsx examples.background-job/, 'test/flow/background-job.test.ts'],
   [/^npx tsx examples.offline-page/, 'test/support/browser/example-page.ts'],
   [/^npx notification-spool|^(?:list|show|resend|clean)$/, 'test/client/spool'],
-  [/^npx cdk (?:synth|publish-assets|diff) |^terraform apply/, 'test/emulator/recipes.test.ts'],
+  [/^npx cdk (?:synth\b|publish-assets |diff )|^terraform apply/, 'test/emulator/recipes.test.ts'],
   [/^npx (?:cdk|aws-cdk@2) (?:bootstrap|deploy|destroy)/, 'test/support/emulator/deployed-stack.ts'],
   [/^npm run smoke:aws|^node --import tsx tools.smoke.smoke-app.ts/, 'test/emulator/smoke-aws.test.ts'],
   [/^npm (?:install|pack) |^npm run build:(?:client|package)/, 'test/packages'],

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import { readAccount } from '../../src/adapters/deployment/account-facts.ts';
 import { readLeftovers } from '../../src/adapters/deployment/leftovers.ts';
-import { preflight } from '../../src/application/preflight.ts';
+import { preflight } from '../../src/application/preflight/preflight.ts';
 import { CHANNELS } from '../../src/core/model/channels.ts';
 import { PROJECT_ROOT } from '../../src/local/runtime/directories.ts';
 import { runCommand, writingTo } from '../../src/terminal/command.ts';

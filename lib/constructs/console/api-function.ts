@@ -27,6 +27,7 @@ import { API_TIMEOUT } from '../intake/api-functions.ts';
 import { laneArns, laneUrls } from '../lanes/channel-lanes.ts';
 import { recipientTables } from '../newsletter/job-access.ts';
 import { allowBulk, emailRights, newsletterConfigurationSet } from '../newsletter/newsletter-sending.ts';
+import { deployedStack } from '../platform/deployed-stack.ts';
 import type { NewsletterStorage, Stage } from '../stage.ts';
 
 export interface ConsoleProps extends Stage {
@@ -65,7 +66,7 @@ function sharedEnvironment(
     DATA_KEYS_TABLE: tables.dataKeys.tableName,
     AUDIT_TABLE: tables.audit.tableName,
     RETRY_POLICY: retryPolicyJson(config),
-    STACK_NAME: Stack.of(scope).stackName,
+    STACK_NAME: deployedStack(scope).stackName,
     POWERTOOLS_METRICS_NAMESPACE: metricNamespace(config),
     RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
     RECIPIENT_HASH_SECRET: encryption.recipientHashSecret.secretArn,

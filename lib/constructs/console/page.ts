@@ -26,6 +26,7 @@ import { Construct } from 'constructs';
 import { securityHeaders } from '../../../src/console-server/security-headers.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import { acknowledgeWildcard, readable } from '../function/nag-acknowledgements.ts';
+import { useKeyOf } from '../function/permissions.ts';
 import { removalPolicyOf } from '../storage/encryption.ts';
 import type { SignIn } from './sign-in.ts';
 
@@ -115,7 +116,7 @@ export class ConsolePage extends Construct {
     const emptier = Stack.of(this).node.tryFindChild('Custom::S3AutoDeleteObjectsCustomResourceProvider');
     const handler = emptier?.node.tryFindChild('Handler') as CfnResource | undefined;
     handler?.addPropertyOverride('LoggingConfig.LogGroup', logGroup.logGroupName);
-    new BucketDeployment(this, 'Deployment', {
+    const deployment = new BucketDeployment(this, 'Deployment', {
       destinationBucket: this.bucket,
       sources: [
         // Like the functions, the page is built only when the stack is bundled.
@@ -128,6 +129,7 @@ export class ConsolePage extends Construct {
       waitForDistributionInvalidation: false,
       logGroup,
     });
+    for (const right of useKeyOf('s3', this, this.config)) deployment.handlerRole.addToPrincipalPolicy(right);
     acknowledgeDeployment(this, this.bucket);
   }
 

@@ -1,10 +1,12 @@
 import { Stack } from 'aws-cdk-lib';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import type { Key } from 'aws-cdk-lib/aws-kms';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { Secret } from 'aws-cdk-lib/aws-secretsmanager';
+import type { Construct } from 'constructs';
 import { BREAKER_KIND, BUDGET_KIND, RATE_PREFIX, SENDERS_PREFIX } from '../../../src/adapters/dynamodb/schema.ts';
 import { SEALED } from '../../../src/core/model/notification.ts';
+import type { StageConfig } from '../../config/stage-config.ts';
 import type { Encryption } from '../storage/encryption.ts';
 import type { NotificationTables } from '../storage/tables.ts';
 
@@ -36,8 +38,35 @@ export function readColumns({ tableArn }: Table, columns: readonly string[]): Po
 }
 
 /** The right to the key of the tables. DynamoDB uses the key in the caller's name, for reads and for writes. */
-export function useTableKey(dataKey: Key): PolicyStatement {
-  return allow(['kms:Decrypt', 'kms:DescribeKey', 'kms:Encrypt', 'kms:GenerateDataKey'], [dataKey.keyArn]);
+export function useTableKey(dataKey: IKey): PolicyStatement {
+  return useKeyBy('dynamodb', dataKey, ['kms:Decrypt', 'kms:DescribeKey', 'kms:Encrypt', 'kms:GenerateDataKey']);
+}
+
+/**
+ * The right to a key in a service's hands only: where a stage has one key for all (`encryptionKeyArn`), who reads its
+ * tables or queues must not open recipients with it.
+ */
+export function useKeyBy(
+  service: string,
+  { keyArn, stack }: Pick<IKey, 'keyArn' | 'stack'>,
+  actions: readonly string[],
+): PolicyStatement {
+  const conditions = { StringEquals: { 'kms:ViaService': viaService(service, stack) } };
+  return new PolicyStatement({ actions: [...actions], resources: [keyArn], conditions });
+}
+
+/** Its names everywhere, and in China. */
+export function viaService(service: string, { region }: Stack): string[] {
+  return [`${service}.${region}.amazonaws.com`, `${service}.${region}.amazonaws.com.cn`];
+}
+
+/** What SQS and SNS need of their callers where a key of a team encrypts messages. */
+export const SEND_ENCRYPTED = ['kms:Decrypt', 'kms:GenerateDataKey'] as const;
+
+/** What a role needs beside its rights on a service's resources, where a team's key encrypts these. */
+export function useKeyOf(service: string, scope: Construct, { encryptionKeyArn }: StageConfig): PolicyStatement[] {
+  if (encryptionKeyArn === undefined) return [];
+  return [useKeyBy(service, { keyArn: encryptionKeyArn, stack: Stack.of(scope) }, SEND_ENCRYPTED)];
 }
 
 type SealPurpose = (typeof SEALED)[keyof typeof SEALED];
@@ -64,7 +93,7 @@ export function sealRecipients(
 }
 
 /** KMS takes the purpose from the encryption context, which is authenticated with the wrapped key. */
-function forPurpose(actions: readonly string[], recipientKey: Key, purpose: SealPurpose): PolicyStatement {
+function forPurpose(actions: readonly string[], recipientKey: IKey, purpose: SealPurpose): PolicyStatement {
   return new PolicyStatement({
     actions: [...actions],
     resources: [recipientKey.keyArn],
@@ -74,12 +103,7 @@ function forPurpose(actions: readonly string[], recipientKey: Key, purpose: Seal
 
 /** The right to decrypt secrets that are encrypted with the recipient key, by way of Secrets Manager only. */
 export function decryptSecrets({ recipientKey }: Encryption): PolicyStatement {
-  const { region } = Stack.of(recipientKey);
-  return new PolicyStatement({
-    actions: ['kms:Decrypt'],
-    resources: [recipientKey.keyArn],
-    conditions: { StringEquals: { 'kms:ViaService': `secretsmanager.${region}.amazonaws.com` } },
-  });
+  return useKeyBy('secretsmanager', recipientKey, ['kms:Decrypt']);
 }
 
 /** The rights to read these secrets, which are encrypted with the recipient key. */

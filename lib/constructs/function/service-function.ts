@@ -10,6 +10,8 @@ import type { StageConfig } from '../../config/stage-config.ts';
 import { removalPolicyOf } from '../storage/encryption.ts';
 import { functionBundle } from './function-bundle.ts';
 import { acknowledgeWildcard, type WildcardPermission } from './nag-acknowledgements.ts';
+import { networkRights } from './network-rights.ts';
+import { useKeyOf } from './permissions.ts';
 
 export const metricNamespace = ({ stage }: Pick<StageConfig, 'stage'>): string => `notification-retry/${stage}`;
 
@@ -52,8 +54,9 @@ export class ServiceFunction extends LambdaFunction {
       removalPolicy: removalPolicyOf(config),
     });
     logGroup.grantWrite(role);
-    for (const permission of props.permissions) role.addToPrincipalPolicy(permission);
-    for (const { statement, resource, reason } of props.wildcards ?? []) {
+    for (const permission of [...props.permissions, ...useKeyOf('sqs', scope, config)])
+      role.addToPrincipalPolicy(permission);
+    for (const { statement, resource, reason } of [...(props.wildcards ?? []), ...networkRights(config)]) {
       role.addToPrincipalPolicy(statement);
       acknowledgeWildcard(role, resource, reason);
     }

@@ -26,6 +26,7 @@ import {
   readKinds,
   readSecrets,
   sealRecipients,
+  useKeyBy,
   useKinds,
   useTableKey,
 } from '../function/permissions.ts';
@@ -85,7 +86,7 @@ export function authorizerFunction(scope: Construct, { config, tables, encryptio
     } satisfies ApiAuthorizerEnv,
     permissions: [
       on(tables.apiKeys, 'GetItem'),
-      allow(['kms:Decrypt', 'kms:DescribeKey'], [encryption.dataKey.keyArn]),
+      useKeyBy('dynamodb', encryption.dataKey, ['kms:Decrypt', 'kms:DescribeKey']),
       ...readSecrets(encryption, encryption.tokenSecret),
     ],
   });

@@ -4,7 +4,7 @@ import type { Construct } from 'constructs';
 
 /**
  * The settings that all queues share. They are encrypted with SQS's own key: messages carry ids only
- * (docs/architecture.md, invariant 9), and with a key of ours, operators would need a right on that key to redrive.
+ * (docs/architecture.md, invariant 9), and with a key of ours, operators would need a right on that key to redrive. A team's key replaces it (platform.ts).
  */
 const QUEUE_DEFAULTS = { encryption: QueueEncryption.SQS_MANAGED, enforceSSL: true } as const satisfies QueueProps;
 

@@ -1,10 +1,11 @@
-import { Duration, Stack } from 'aws-cdk-lib';
+import { Duration } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import type { MonitorEnv } from '../../../functions/shared/runtime/env.ts';
 import { WORK_INDEX } from '../../../src/adapters/dynamodb/schema.ts';
 import { allow, on, useTableKey } from '../function/permissions.ts';
 import { ServiceFunction } from '../function/service-function.ts';
 import { runOnSchedule } from '../function/triggers.ts';
+import { deployedStack } from '../platform/deployed-stack.ts';
 import type { StageStorage } from '../storage/tables.ts';
 import type { Alerts } from './alerts.ts';
 
@@ -28,7 +29,7 @@ export class Monitor extends Construct {
         NOTIFICATION_LOG_TABLE: tables.log.tableName,
         PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
         ALERTS_TOPIC_ARN: alerts.topic.topicArn,
-        STACK_NAME: Stack.of(this).stackName,
+        STACK_NAME: deployedStack(this).stackName,
         CHANNELS: config.channels.join(','),
       } satisfies MonitorEnv,
       permissions: [
@@ -36,9 +37,9 @@ export class Monitor extends Construct {
         on(tables.log, 'BatchGetItem'),
         on(tables.pipelineState, 'GetItem', 'PutItem', 'UpdateItem'),
         useTableKey(encryption.dataKey),
-        allow(['sns:Publish'], [alerts.topic.topicArn]),
-        ...(alerts.key ? [allow(['kms:Decrypt', 'kms:GenerateDataKey'], [alerts.key.keyArn])] : []),
+        ...alerts.publishing,
       ],
+      wildcards: alerts.wildcards,
     });
     runOnSchedule(this, 'Schedule', this.function, {
       config,

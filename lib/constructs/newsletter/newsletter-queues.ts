@@ -4,7 +4,7 @@ import { CfnScheduleGroup } from 'aws-cdk-lib/aws-scheduler';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { StageConfig } from '../../config/stage-config.ts';
-import { allow } from '../function/permissions.ts';
+import { allow, useKeyOf } from '../function/permissions.ts';
 import { deadLetterQueue, workQueue } from '../lanes/queues.ts';
 
 /** Lambda's longest: what is not done by then goes on in the next invocation. */
@@ -24,8 +24,9 @@ export class NewsletterQueues extends Construct {
   /** EventBridge Scheduler takes this role to start an email. */
   readonly scheduleRole: Role;
 
-  constructor(scope: Construct, id: string, { stage }: Pick<StageConfig, 'stage'>) {
+  constructor(scope: Construct, id: string, config: StageConfig) {
     super(scope, id);
+    const { stage } = config;
     const name = (queue: string) => `notification-retry-${stage}-newsletter-${queue}`;
     this.failures = deadLetterQueue(this, 'Failures', name('dead-letter'), [name('prepare'), name('send')]);
     const queue = (queueId: string, queueName: string) =>
@@ -45,7 +46,8 @@ export class NewsletterQueues extends Construct {
         conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } },
       }),
     });
-    this.scheduleRole.addToPrincipalPolicy(allow(['sqs:SendMessage'], [this.prepare.queueArn]));
+    const rights = [allow(['sqs:SendMessage'], [this.prepare.queueArn]), ...useKeyOf('sqs', this, config)];
+    for (const right of rights) this.scheduleRole.addToPrincipalPolicy(right);
   }
 
   get scheduleArns(): string {

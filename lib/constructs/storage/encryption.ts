@@ -1,5 +1,5 @@
 import { RemovalPolicy, Validations } from 'aws-cdk-lib';
-import { Key } from 'aws-cdk-lib/aws-kms';
+import { type IKey, Key } from 'aws-cdk-lib/aws-kms';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import { retains } from '../../config/parts.ts';
@@ -27,13 +27,14 @@ export function presentPart<T>(one: T | undefined, part: string): T {
 }
 
 /**
- * The keys of a stage. Recipients have a key of their own, so a reader of the tables still cannot read an address.
+ * The keys of a stage. Recipients have a key of their own, so a reader of the tables still cannot read an address. With
+ * a team's key for all, the conditions of our rights keep that apart (`useKeyBy`, `forPurpose`).
  */
 export class Encryption extends Construct {
   /** Encrypts the tables at rest, and nothing else. */
-  readonly dataKey: Key;
+  readonly dataKey: IKey;
   /** Wraps the data keys of recipients. Integration secrets may be encrypted with it too. */
-  readonly recipientKey: Key;
+  readonly recipientKey: IKey;
   /** The key of the keyed hash, by which recipients are found without decrypting them. */
   readonly recipientHashSecret: Secret;
   readonly #unsubscribeSecret: Secret | undefined;
@@ -42,16 +43,13 @@ export class Encryption extends Construct {
   constructor(scope: Construct, id: string, config: StageConfig) {
     super(scope, id);
     const removalPolicy = removalPolicyOf(config);
-    this.dataKey = new Key(this, 'DataKey', {
-      description: `notification-retry ${config.stage}: tables at rest`,
-      enableKeyRotation: true,
-      removalPolicy,
-    });
-    this.recipientKey = new Key(this, 'RecipientKey', {
-      description: `notification-retry ${config.stage}: recipients of notifications`,
-      enableKeyRotation: true,
-      removalPolicy,
-    });
+    const key = (id: string, of: string) => {
+      if (config.encryptionKeyArn !== undefined) return Key.fromKeyArn(this, id, config.encryptionKeyArn);
+      const description = `notification-retry ${config.stage}: ${of}`;
+      return new Key(this, id, { description, enableKeyRotation: true, removalPolicy });
+    };
+    this.dataKey = key('DataKey', 'tables at rest');
+    this.recipientKey = key('RecipientKey', 'recipients of notifications');
     const secret = (id: string, description: string, withoutTimer: string) => {
       const made = new Secret(this, id, {
         description: `notification-retry ${config.stage}: ${description}`,

@@ -7,7 +7,7 @@ import {
   Table,
   TableEncryption,
 } from 'aws-cdk-lib/aws-dynamodb';
-import type { Key } from 'aws-cdk-lib/aws-kms';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { Construct } from 'constructs';
 import {
   type IndexSchema,
@@ -78,7 +78,7 @@ export interface StageStorage {
 
 interface TableProps {
   readonly config: StageConfig;
-  readonly key: Key;
+  readonly key: IKey;
 }
 
 /**

@@ -39,6 +39,9 @@ export function standardsOf<S extends NamedSettings>(settings: S): Configured<S>
 }
 
 export type Keyed = Readonly<Record<string, unknown>>;
+/** Where a synthesized template has the stage's settings, in its metadata. */
+export const STAGE_IN_TEMPLATE = 'notification-retry';
+
 type Override = readonly [path: string, value: unknown];
 
 /** What a stage's settings begin with in the CDK context, where one value is replaced: `-c notification-retry.api=false`. */

@@ -463,9 +463,12 @@ describe('the key that wraps data keys', () => {
     },
   });
   const WITHOUT_SECRETS = ['PrepareFunctionRole'];
+  const secretsManager = (suffix: string) => ({
+    'Fn::Join': ['', ['secretsmanager.', { Ref: 'AWS::Region' }, `.${suffix}`]],
+  });
   const bySecretsManager = {
     Action: 'kms:Decrypt',
-    Condition: { StringEquals: { 'kms:ViaService': expect.objectContaining({ 'Fn::Join': expect.anything() }) } },
+    Condition: { StringEquals: { 'kms:ViaService': ['amazonaws.com', 'amazonaws.com.cn'].map(secretsManager) } },
   };
   const onRecipientKey = (role: string) =>
     statementsOf(role).filter(({ Resource }) => JSON.stringify(Resource).includes('RecipientKey'));

@@ -1,55 +1,9 @@
-import type { AccountFacts, Ties } from '../adapters/deployment/account-facts.ts';
-import { CHANNELS, type Channel } from '../core/model/channels.ts';
-import { beyondStage, type Writing } from '../core/newsletter/model/senders.ts';
-
-/** What a stage takes, as its configuration says it. */
-export interface Parts {
-  readonly channels: readonly Channel[];
-  readonly api: boolean;
-  /** `data`: their tables, keys and secrets alone. */
-  readonly newsletters: boolean | 'data';
-  readonly outcomes: boolean;
-  /** Whether there are alarms. */
-  readonly monitoring: boolean;
-  /** Whether the console is on the web. */
-  readonly console: boolean;
-}
-
-/** The stage as cdk.json has it. */
-export interface Wanted extends Parts {
-  readonly stage: string;
-  /** As whom newsletters may be sent: addresses, and `*@domain`. */
-  readonly newsletter_senders: readonly string[];
-  /** Whether what goes is left behind. */
-  readonly retain: boolean;
-  /** The concurrency of the account for which it reserves some. */
-  readonly account_limit?: number | undefined;
-}
-
-/** What the deployed stage holds. */
-export interface Holdings extends Parts {
-  /** Rows that are due, wait or are dead, and dead letters, by channel. */
-  readonly work: Readonly<Partial<Record<Channel, number>>>;
-  readonly writing: readonly Writing[];
-  /** Something in a table of newsletters. */
-  readonly mailings: boolean;
-  /** An email that waits or is being sent, or a message of one. */
-  readonly unfinished: boolean;
-  /** One that is neither revoked nor expired. */
-  readonly keys: boolean;
-  /** Outcomes that the bus did not take within a day. */
-  readonly untold: number;
-  readonly ties: Ties;
-}
-
-export interface Finding {
-  readonly check: string;
-  readonly state: 'ok' | 'warning' | 'refused';
-  /** One sentence. */
-  readonly says: string;
-  /** What to do about it. */
-  readonly remedy?: string;
-}
+import type { AccountFacts } from '../../adapters/deployment/account-facts.ts';
+import type { PlatformFacts } from '../../adapters/deployment/platform-facts.ts';
+import { beyondStage } from '../../core/newsletter/model/senders.ts';
+import { type Finding, type Holdings, ok, refused, type Wanted, warning } from './finding.ts';
+import { lossesOf } from './losses.ts';
+import { platformFindings } from './platform.ts';
 
 /** Lambda's default, and what it gives to a new account. */
 const USUAL_CONCURRENCY = 1_000;
@@ -58,7 +12,11 @@ const NEW_ACCOUNT = 10;
 const BOOTSTRAP = 6;
 
 /** Whether a stage can be deployed here, and what the deployment would lose: one finding per subject. */
-export function preflight(facts: AccountFacts, wanted: Wanted, deployed?: Holdings): Finding[] {
+export function preflight(
+  facts: AccountFacts & { readonly platform?: PlatformFacts },
+  wanted: Wanted,
+  deployed?: Holdings,
+): Finding[] {
   if (facts.region === undefined || facts.region === '') {
     return [refused('region', 'No region is set.', 'Set AWS_REGION to the region of the stage.')];
   }
@@ -77,6 +35,7 @@ export function preflight(facts: AccountFacts, wanted: Wanted, deployed?: Holdin
     ok('credentials', 'AWS answers.'),
     ...[bootstrapOf(facts), concurrencyOf(facts, wanted), ...(wanted.channels.includes('email') ? [sesOf(facts)] : [])],
     ...cloudFrontOf(facts, wanted),
+    ...platformFindings(facts.platform ?? {}, wanted, facts.region),
     ...stackOf(facts),
     ...(deployed ? [...sendersOf(wanted, deployed), ...lossesOf(wanted, deployed)] : []),
   ];
@@ -174,77 +133,3 @@ function stackOf({ stack }: AccountFacts): Finding[] {
     ),
   ];
 }
-
-/** Switching a part off never orphans data silently. */
-function lossesOf(wanted: Wanted, deployed: Holdings): Finding[] {
-  const { channels, api, newsletters, work, mailings, keys } = deployed;
-  const dropped = CHANNELS.filter((channel) => channels.includes(channel) && !wanted.channels.includes(channel));
-  const losses = dropped.flatMap((channel) => {
-    const count = work[channel] ?? 0;
-    if (count === 0) return [];
-    const says = `The deployment would drop ${channel}, which has ${count} rows or dead letters.`;
-    const remedy = [
-      'Keep it in channels until they are delivered, or end them',
-      `waiting ones by npm run ops -- list --status due --channel ${channel}, then npm run ops -- cancel LOG_ID…`,
-      `dead ones by npm run ops -- dlq drop --channel ${channel} --all`,
-    ].join('; ');
-    return [refused('parts', says, remedy)];
-  });
-  const would = (what: string) =>
-    wanted.retain
-      ? `The deployment would leave behind ${what}, and start empty when it is switched on again.`
-      : `The deployment would delete ${what}.`;
-  losses.push(...stopsOf(wanted, deployed), ...tiesOf(wanted, deployed));
-  if (newsletters && !wanted.newsletters && mailings) {
-    const says = would('the tables of newsletters, which hold something');
-    const remedy = 'Keep newsletters true, or "data", which keeps these tables, but sends nothing.';
-    losses.push(refused('parts', says, remedy));
-  }
-  if (api && !wanted.api && keys) {
-    const remedy = 'Revoke them first: npm run ops -- keys list, then npm run ops -- keys revoke KEY_ID';
-    losses.push(refused('parts', would('the API keys of producers'), remedy));
-  }
-  return losses.length > 0 ? losses : [ok('parts', 'The deployment drops nothing that holds something.')];
-}
-
-/** What leaving `true` ends, whatever is kept. */
-function stopsOf(wanted: Wanted, { newsletters, mailings, unfinished }: Holdings): Finding[] {
-  if (newsletters !== true || wanted.newsletters === true) return [];
-  if (unfinished) {
-    const remedy =
-      'Wait for their end, or npm run ops -- emails list --tenant TENANT_ID, then npm run ops -- emails cancel EMAIL_ID';
-    return [refused('parts', 'The deployment would stop newsletters halfway: some are unfinished.', remedy)];
-  }
-  if (!mailings) return [];
-  const says = 'The unsubscribe links of all newsletters sent so far would answer 404.';
-  return [warning('parts', says, 'Keep newsletters true for as long as recipients may use them: two years.')];
-}
-
-/** What others listen to, or sign in with. */
-function tiesOf(wanted: Wanted, { outcomes, monitoring, console, untold, ties }: Holdings): Finding[] {
-  const found: Finding[] = [];
-  if (outcomes && !wanted.outcomes && ties.rules.length > 0) {
-    const says = `The deployment would delete the bus of outcomes, to which rules listen: ${ties.rules.join(', ')}.`;
-    const remedy = 'Delete them first: AWS keeps a bus that has rules, and its name then bars the next one.';
-    found.push(refused('parts', says, remedy));
-  }
-  if (outcomes && !wanted.outcomes && untold > 0) {
-    const says = `The deployment would drop what producers were not told: ${untold} entries of a queue.`;
-    const remedy =
-      'npm run ops -- outcomes resend --from TIME --to TIME, then purge the queue in output OutcomesFailures';
-    found.push(refused('parts', says, remedy));
-  }
-  if (monitoring && !wanted.monitoring && ties.subscribers > 0) {
-    const says = `${ties.subscribers} subscribers would get no alarms and notices any more.`;
-    found.push(warning('parts', says, 'Keep monitoring "critical", and they stay subscribed.'));
-  }
-  if (console && !wanted.console) {
-    const says = 'The console would be gone, and with a user pool of the stack everybody who signs in to it.';
-    found.push(warning('parts', says, 'Without it, npm run ops -- console serves it on your machine.'));
-  }
-  return found;
-}
-
-const ok = (check: string, says: string): Finding => ({ check, state: 'ok', says });
-const warning = (check: string, says: string, remedy: string): Finding => ({ check, state: 'warning', says, remedy });
-const refused = (check: string, says: string, remedy: string): Finding => ({ check, state: 'refused', says, remedy });

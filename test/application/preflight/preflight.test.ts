@@ -1,16 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { AccountFacts } from '../../src/adapters/deployment/account-facts.ts';
-import { DeploymentNotFoundError } from '../../src/adapters/deployment/deployment.ts';
-import {
-  type Finding,
-  type Holdings,
-  isReadable,
-  type Parts,
-  preflight,
-  type Wanted,
-} from '../../src/application/preflight.ts';
-import { runProgram } from '../../src/cli/program.ts';
-import { recordingTerminal } from '../support/cli/recording-terminal.ts';
+import type { AccountFacts } from '../../../src/adapters/deployment/account-facts.ts';
+import { DeploymentNotFoundError } from '../../../src/adapters/deployment/deployment.ts';
+import type { Finding, Holdings, Parts, Wanted } from '../../../src/application/preflight/finding.ts';
+import { isReadable, preflight } from '../../../src/application/preflight/preflight.ts';
+import { runProgram } from '../../../src/cli/program.ts';
+import { recordingTerminal } from '../../support/cli/recording-terminal.ts';
 
 const GOOD: AccountFacts = {
   region: 'ap-northeast-1',
@@ -29,14 +23,16 @@ const ALL: Wanted = {
   monitoring: true,
   console: false,
 };
+const { encryptionKeyArn: _, ...DEPLOYED } = ALL;
 const HELD: Holdings = {
-  ...ALL,
+  ...DEPLOYED,
   work: { teams: 3, slack: 0 },
   mailings: true,
   unfinished: false,
   keys: true,
   writing: [],
   untold: 0,
+  sealed: true,
   ties: { rules: [], subscribers: 0 },
 };
 const outputs = { ConsoleUrl: 'https://d111.cloudfront.net' };
