@@ -16,7 +16,9 @@ const SCHEMATHESIS = join(PYTHON_COMMANDS, 'schemathesis');
 const MINUTE = 60_000;
 /** Inputs drawn per operation, beside those that cover each constraint of its schema. */
 const EXAMPLES = process.env['FUZZ_EXAMPLES'] ?? '15';
-const SEED = process.env['FUZZ_SEED'] ?? String(randomInt(2 ** 31));
+/** The same every time, so that a landing fails by its own change; FUZZ_SEED=random draws others. */
+const ASKED = process.env['FUZZ_SEED'] ?? '1';
+const SEED = ASKED === 'random' ? String(randomInt(2 ** 31)) : ASKED;
 /** No answer is a 5xx, and each has a status, headers and a body that the document knows. */
 const CHECKS = [
   'not_a_server_error',
@@ -117,6 +119,17 @@ describe.skipIf(!hasTool('Schemathesis', SCHEMATHESIS))(
       );
     }
 
+    // The first one: what others make up may take away what it asks for.
+    it('show an answer that a document does not know', async () => {
+      const { responses, ...operation } = apiDocument.paths['/v1/newsletters/{newsletter_id}'].get;
+      const { '200': _, ...others } = responses;
+      const paths = { '/v1/newsletters/{newsletter_id}': { get: { ...operation, responses: others } } };
+      const { failures } = await fuzz({ ...apiDocument, paths }, flow.endpoints.endpoints.api, [
+        `Authorization: ${authorization}`,
+      ]);
+      expect(failures).toContain('Undocumented status code');
+    });
+
     it('are answered by the API as its document says, and never by a fault of ours', async () => {
       const { said, failures } = await fuzz(apiDocument, flow.endpoints.endpoints.api, [
         `Authorization: ${authorization}`,
@@ -130,16 +143,6 @@ describe.skipIf(!hasTool('Schemathesis', SCHEMATHESIS))(
       const { said, failures } = await fuzz(consoleDocument, page, [`Origin: ${page}`]);
       expect(failures).toBe('');
       expect(said).toContain(`Tested: ${operationsIn(consoleDocument)}`);
-    });
-
-    it('show an answer that a document does not know', async () => {
-      const { responses, ...operation } = apiDocument.paths['/v1/newsletters/{newsletter_id}'].get;
-      const { '200': _, ...others } = responses;
-      const paths = { '/v1/newsletters/{newsletter_id}': { get: { ...operation, responses: others } } };
-      const { failures } = await fuzz({ ...apiDocument, paths }, flow.endpoints.endpoints.api, [
-        `Authorization: ${authorization}`,
-      ]);
-      expect(failures).toContain('Undocumented status code');
     });
   },
 );
