@@ -33,6 +33,17 @@ export function workIndexSuite(store: () => StoreUnderTest): void {
     expect(items.map(({ work_at }) => work_at)).toEqual([time(2), time(3)]);
   });
 
+  it('leaves out other channels, which count for the length of a page', async () => {
+    const work_queue = `due#normal#${9300 + ++serial}`;
+    for (const [i, channel] of (['slack', 'email', 'slack', 'teams', 'email'] as const).entries())
+      await put({ work_queue, work_at: iso(i * 1000), channel });
+    const asked = { until: iso(9_000), limit: 3, channels: ['email', 'teams'] as const };
+    const first = await store().dueIndex.page(work_queue, asked);
+    expect(first.items.map(({ channel }) => channel)).toEqual(['email']);
+    const second = await store().dueIndex.page(work_queue, { ...asked, ...(first.next && { after: first.next }) });
+    expect(second.items.map(({ channel }) => channel)).toEqual(['teams', 'email']);
+  });
+
   it('lists for which time an entry of the work index is queued', async () => {
     const work_queue = `due#normal#${9500 + ++serial}`;
     const work_at = iso(1000);

@@ -124,8 +124,11 @@ export interface PageQuery {
   readonly from?: string;
   /** Latest `work_at`, included. */
   readonly until: string;
+  /** Entries that are read, those of other channels included. */
   readonly limit: number;
   readonly after?: PageCursor;
+  /** Absent: of all. The index reads the others, too, and leaves them out, at a tenth of our time for them. */
+  readonly channels?: readonly Channel[];
 }
 
 export interface WorkPage {

@@ -90,10 +90,10 @@ export class LaneRooms {
     return { before, own: messages - before };
   }
 
-  /** Learns how much the lane takes. An empty lane may take more than it had: its limit at least doubles. */
+  /** Learns how much the lane takes. One that has become empty may take more than it had: its limit at least doubles. */
   measure(lane: string, messages: number, now: number): void {
     const state = this.#lanes.get(lane);
-    if (state === undefined || now <= state.at) return;
+    if (state === undefined || now <= state.at || (messages === 0 && state.messages === 0)) return;
     const taken = Math.max(0, state.messages - messages);
     const measured = Math.ceil((taken / (now - state.at)) * 1000 * this.#bound.seconds);
     const limit = messages === 0 ? Math.max(measured, state.limit * 2) : (measured + state.limit) / 2;
@@ -112,12 +112,14 @@ export class LaneRooms {
     return state !== undefined && state.messages >= state.limit;
   }
 
-  /** Lanes with rows that did not fit, and room for half of what they may hold, so that it is worth a walk. */
-  refillable(): string[] {
-    return this.waiting().filter((lane) => {
-      const state = this.#lanes.get(lane);
-      return state !== undefined && state.messages <= state.limit / 2;
-    });
+  /** Whether it has room for half of what it may hold, so that it is worth a walk. */
+  isHalfEmpty(lane: string): boolean {
+    const state = this.#lanes.get(lane);
+    return state !== undefined && state.messages <= state.limit / 2;
+  }
+
+  names(): string[] {
+    return [...this.#lanes.keys()];
   }
 
   /** Lanes with rows that did not fit. */

@@ -196,7 +196,7 @@ async function refill(
       rooms.measure(lane, await messagesIn(lane, lanes), clock().getTime());
       if (rooms.total(lane) >= earlier) still.add(lane);
     }
-    const open = new Set(rooms.refillable());
+    const open = new Set(rooms.waiting().filter((lane) => rooms.isHalfEmpty(lane)));
     const own = new Map([...open].map((lane) => [lane, rooms.messages(lane).own]));
     for (const lane of open) unmet.set(lane, rooms.messages(lane).before);
     const found = new Map([...open].map((lane) => [lane, rooms.total(lane)]));

@@ -1,4 +1,6 @@
-import type { PartitionCursors } from '../model/work-index.ts';
+import { CHANNELS, type Channel } from '../model/channels.ts';
+import { type DueItem, type PartitionCursors, parseWorkQueue } from '../model/work-index.ts';
+import { laneOf } from './backlog.ts';
 import { type LaneRooms, messagesIn } from './lane-room.ts';
 import type { Dispatcher, DispatcherDeps } from './sweep-dispatcher.ts';
 import { type WalkDeps, walk } from './walk.ts';
@@ -19,18 +21,26 @@ interface Swept {
   readonly until: string;
 }
 
+/** The first round of all. */
+const BEGINNING: Place = { queue: 0 };
+/** Milliseconds of a search for rows that may be millions behind those of another channel. */
+const SEARCH_MS = 20_000;
+
 /**
  * Keeps lanes filled while the index is walked: a walk over millions of rows takes minutes, and what fits at its start is
- * sent in seconds (docs/decisions/delivery/sweep-and-backlog.md).
+ * sent in seconds (docs/decisions/delivery/sweep-and-backlog.md). A lane whose rows the walk has not come to is searched
+ * for: the index leaves out those of other channels, in a tenth of the time that they take us.
  */
 export class TopUp {
   readonly #swept: Swept;
   readonly #dispatcher: Dispatcher;
   readonly #deps: WalkDeps & DispatcherDeps;
-  /** By lane: where its first row is that did not fit; the beginning, where nobody knows it. */
+  /** By lane: where its first row is that did not fit, or how far it was searched for. */
   readonly #places = new Map<string, Place>();
-  /** Lanes with rows that an earlier part of the sweep has met. */
+  /** Lanes of which an earlier part of the sweep has met rows, or sent messages. */
   readonly #inherited: ReadonlySet<string>;
+  /** Lanes without a row from their place on that is not sent. */
+  readonly #served = new Set<string>();
   #looked: number;
 
   constructor(swept: Swept, dispatcher: Dispatcher, deps: WalkDeps & DispatcherDeps) {
@@ -38,57 +48,71 @@ export class TopUp {
     this.#dispatcher = dispatcher;
     this.#deps = deps;
     this.#looked = deps.clock().getTime();
-    this.#inherited = new Set(swept.rooms.waiting());
-    for (const lane of this.#inherited) this.#places.set(lane, { queue: 0 });
+    const { rooms } = swept;
+    this.#inherited = new Set([...rooms.waiting(), ...rooms.names().filter((lane) => rooms.messages(lane).own > 0)]);
   }
 
   /** @param lanes those with rows of the round that did not fit */
   note(lanes: ReadonlySet<string>, round: Place): void {
-    for (const lane of lanes) if (!this.#places.has(lane)) this.#places.set(lane, round);
+    for (const lane of lanes) {
+      this.#served.delete(lane);
+      if (!this.#places.has(lane)) this.#places.set(lane, this.#inherited.has(lane) ? BEGINNING : round);
+    }
   }
 
   /** Every five seconds: learns what the lanes take, and sends what did not fit into those that have room. */
   async look(): Promise<void> {
     const { clock, lanes } = this.#deps;
     const { rooms } = this.#swept;
-    const now = clock().getTime();
-    if (now - this.#looked < REFILL_EVERY_MS) return;
-    const counts = await Promise.all(
-      rooms.waiting().map(async (lane) => [lane, await messagesIn(lane, lanes)] as const),
-    );
+    if (clock().getTime() - this.#looked < REFILL_EVERY_MS) return;
+    const counts = await Promise.all(rooms.names().map(async (lane) => [lane, await messagesIn(lane, lanes)] as const));
     for (const [lane, messages] of counts) rooms.measure(lane, messages, clock().getTime());
-    const open = new Set(rooms.refillable().filter((lane) => this.#places.has(lane)));
-    for (const lane of [...open]) if (open.has(lane)) await this.#fill(lane, open, now + REFILL_EVERY_MS);
+    const isOpen = (lane: string) =>
+      this.#places.has(lane) ? rooms.isHalfEmpty(lane) : rooms.total(lane) === 0 && !this.#served.has(lane);
+    const open = rooms.names().filter(isOpen);
+    const placeOf = (lane: string) => this.#places.get(lane) ?? BEGINNING;
+    for (const group of Map.groupBy(open, (lane) => JSON.stringify(placeOf(lane))).values())
+      await this.#fill(new Set(group), placeOf(group[0] ?? ''));
     this.#looked = clock().getTime();
   }
 
-  /** From the lane's place on, also for the other open lanes. It is a slice of what there is to walk. */
-  async #fill(lane: string, open: Set<string>, end: number): Promise<void> {
+  /** Fills lanes from the place that they have. It is a slice of what there is to walk. */
+  async #fill(open: Set<string>, from: Place): Promise<void> {
     const { rooms, queues, until } = this.#swept;
-    const isOver = () => this.#deps.clock().getTime() >= end;
+    const isSearch = [...open].some((lane) => rooms.total(lane) === 0);
+    const end = this.#deps.clock().getTime() + (isSearch ? SEARCH_MS : REFILL_EVERY_MS);
     const before = new Map([...open].map((one) => [one, rooms.messages(one).before]));
     // What this part of the sweep has sent from the place on it knows.
     const own = new Map([...open].map((one) => [one, this.#inherited.has(one) ? rooms.messages(one).own : 0]));
-    let place = this.#places.get(lane) ?? { queue: 0 };
-    for (; place.queue < queues.length; place = { queue: place.queue + 1 }) {
-      const stopped = await walk(
-        {
-          partitions: queues[place.queue] ?? [],
-          after: place.after,
-          window: { until },
-          writes: false,
-          each: async (items) => {
-            await this.#dispatcher.refill(items, { before, own });
-            for (const one of open) if (rooms.isFull(one)) open.delete(one);
-            return !open.has(lane) || isOver();
-          },
-        },
-        this.#deps,
-      );
-      if (stopped === undefined) continue;
-      this.#places.set(lane, { queue: place.queue, after: stopped });
+    for (let place = from; place.queue < queues.length; place = { queue: place.queue + 1 }) {
+      const { queue } = place;
+      const partitions = queues[queue] ?? [];
+      const channels = () => channelsOf(open, partitions);
+      if (channels().length === 0) continue;
+      const each = async (items: readonly DueItem[], after: PartitionCursors) => {
+        await this.#dispatcher.refill(items, { before, own });
+        for (const lane of open) {
+          if (!rooms.isFull(lane)) continue;
+          open.delete(lane);
+          this.#places.set(lane, { queue, after });
+        }
+        return channels().length === 0 || this.#deps.clock().getTime() >= end;
+      };
+      const { after } = place;
+      const stopped = await walk({ partitions, after, window: { until }, channels, writes: false, each }, this.#deps);
+      if (stopped === undefined || channels().length === 0) continue;
+      for (const lane of open) this.#places.set(lane, { queue, after: stopped });
       return;
     }
-    this.#places.delete(lane);
+    for (const lane of open) {
+      this.#places.delete(lane);
+      this.#served.add(lane);
+    }
   }
+}
+
+/** Channels whose rows in a queue are for one of the lanes. */
+function channelsOf(lanes: ReadonlySet<string>, [partition = '']: readonly string[]): Channel[] {
+  const { priority } = parseWorkQueue(partition) ?? {};
+  return priority === undefined ? [] : CHANNELS.filter((channel) => lanes.has(laneOf({ channel, priority })));
 }

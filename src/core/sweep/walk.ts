@@ -1,14 +1,19 @@
+import type { Channel } from '../model/channels.ts';
 import { type DueIndex, type DueItem, type PartitionCursors, readPartitions } from '../model/work-index.ts';
 import { type MalformedDeps, setEntriesAside } from './malformed-entries.ts';
 import type { SweepWindow } from './sweep-run.ts';
 
 /** Items per page and partition: large enough to need few requests, small enough to stop soon. */
 const PAGE_SIZE = 250;
+/** Entries of an answer of DynamoDB, which has a megabyte. */
+const MOST_ENTRIES = 8_000;
 
 export interface Walk {
   readonly partitions: readonly string[];
   readonly after?: PartitionCursors | null | undefined;
   readonly window: SweepWindow;
+  /** Asked before each round; absent: rows of all channels. */
+  readonly channels?: () => readonly Channel[];
   /** False for a dry run. */
   readonly writes: boolean;
   /** Takes the items of a round, oldest first. @param round where it began @returns true when it needs no more */
@@ -26,14 +31,18 @@ export interface WalkDeps extends MalformedDeps {
  * @returns where it stopped before the end: it needed no more, or time ran out
  */
 export async function walk(
-  { partitions, after, window, writes, each, between }: Walk,
+  { partitions, after, window, channels, writes, each, between }: Walk,
   deps: WalkDeps,
 ): Promise<PartitionCursors | undefined> {
   let cursors: PartitionCursors | undefined = after ?? partitions.map(() => null);
+  let limit = PAGE_SIZE;
   while (cursors !== undefined) {
     if ((await between?.()) || deps.outOfTime?.()) return cursors;
-    const { pages, next } = await readPartitions(deps.index, partitions, { ...window, limit: PAGE_SIZE }, cursors);
+    const query = { ...window, limit, ...(channels && { channels: channels() }) };
+    const { pages, next } = await readPartitions(deps.index, partitions, query, cursors);
     const items = pages.flatMap((page) => page.items);
+    // Pages of other channels are empty: larger ones take less time.
+    limit = items.length === 0 ? Math.min(limit * 4, MOST_ENTRIES) : PAGE_SIZE;
     const malformed = pages.flatMap((page) => page.malformed ?? []);
     const enough = await each(
       items.sort((a, b) => (a.work_at < b.work_at ? -1 : a.work_at > b.work_at ? 1 : 0)),

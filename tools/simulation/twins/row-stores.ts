@@ -28,7 +28,7 @@ export function memoryDueIndex(
 ): DueIndex {
   return {
     shards: async () => (await shards.read()).work,
-    page: async (work_queue, { until, limit, from = '', after }) => {
+    page: async (work_queue, { until, limit, from = '', after, channels: only }) => {
       const inside = (work_at: string) => work_at >= from && work_at <= until;
       const found: DueItem[] = [];
       for (const row of log.values())
@@ -37,8 +37,9 @@ export function memoryDueIndex(
       const items = found
         .sort((a, b) => compare(position(a), position(b)))
         .filter((item) => after === undefined || position(item) > String(after['position']));
-      const page = items.slice(0, limit);
-      const last = page.at(-1);
+      const read = items.slice(0, limit);
+      const last = read.at(-1);
+      const page = read.filter(({ channel }) => only?.includes(channel) ?? true);
       const next: PageCursor | undefined = items.length > limit && last ? { position: position(last) } : undefined;
       return { ...readEntries(work_queue, page as unknown as ForeignRow[], until, channels), ...(next && { next }) };
     },

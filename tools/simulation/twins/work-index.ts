@@ -1,3 +1,4 @@
+import type { Channel } from '../../../src/core/model/channels.ts';
 import type { DueIndex, WorkPage } from '../../../src/core/model/work-index.ts';
 import { readEntries } from '../../../src/core/model/work-rules.ts';
 
@@ -44,7 +45,7 @@ export class WorkIndex implements DueIndex {
 
   async page(
     work_queue: string,
-    { from = '', until, limit, after }: Parameters<DueIndex['page']>[1],
+    { from = '', until, limit, after, channels }: Parameters<DueIndex['page']>[1],
   ): Promise<WorkPage> {
     this.#follow();
     const begin =
@@ -54,9 +55,10 @@ export class WorkIndex implements DueIndex {
     this.readUnits += Math.max(0.5, Math.ceil((Math.min(found.length, limit) * 150) / 4_096) / 2);
     const page = found.slice(0, limit);
     const last = page.at(-1);
-    const entries = page.map(({ log_id, at }) => {
+    const entries = page.flatMap(({ log_id, at }) => {
       const { tenant_id, channel, priority, queued_for } = this.#log.get(log_id) ?? {};
-      return { log_id, tenant_id, channel, priority, work_at: at, ...(queued_for !== undefined && { queued_for }) };
+      if (channels?.includes(channel as Channel) === false) return [];
+      return [{ log_id, tenant_id, channel, priority, work_at: at, ...(queued_for !== undefined && { queued_for }) }];
     });
     const next = found.length > limit && last !== undefined ? { at: last.at, log_id: last.log_id } : undefined;
     return { ...readEntries(work_queue, entries, until), ...(next && { next }) };

@@ -20,7 +20,7 @@ export function createDueIndex(
   return {
     shards,
 
-    async page(work_queue, { until, limit, from, after }) {
+    async page(work_queue, { until, limit, from, after, channels: only }) {
       const { items, next } = await query(client, {
         table,
         index: WORK_INDEX,
@@ -29,6 +29,7 @@ export function createDueIndex(
         after,
         // Without a lower bound: another writer's work_at may be below any time.
         range: from === undefined ? ['work_at', '<=', until] : ['work_at', 'between', from, until],
+        only: only && ['channel', 'in', only],
       });
       return { ...readEntries(work_queue, items.map(toEntry), until, channels), ...(next && { next }) };
     },

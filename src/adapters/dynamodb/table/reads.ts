@@ -51,6 +51,7 @@ export function projection(columns: readonly string[]) {
 }
 
 type Range = readonly [column: string, is: '<' | '<=' | '>' | '>=' | 'begins_with', value: unknown];
+type OneOf = readonly [column: string, is: 'in', values: readonly unknown[]];
 type Between = readonly [column: string, is: 'between', from: unknown, to: unknown];
 
 export interface Query {
@@ -61,7 +62,7 @@ export interface Query {
   /** Within the partition; all of it unless given. */
   readonly range?: Range | Between | undefined;
   /** What the index itself decides, after it has read: a condition on one column. */
-  readonly only?: Range;
+  readonly only?: Range | OneOf | undefined;
   readonly columns?: readonly string[];
   readonly consistent?: boolean;
   /** From the end of the partition on. */
@@ -87,6 +88,11 @@ function inputOf(query: Query): QueryCommandInput {
   const values: Item = {};
   const term = ([column, is, from, to]: readonly unknown[], id: string) => {
     names[`#${id}`] = String(column);
+    if (is === 'in') {
+      const ids = (from as readonly unknown[]).map((_, i) => `:${id}_${i}`);
+      for (const [i, value] of (from as readonly unknown[]).entries()) values[`:${id}_${i}`] = toValue(value);
+      return `#${id} IN (${ids.join(', ')})`;
+    }
     values[`:${id}`] = toValue(from);
     if (is === 'begins_with') return `begins_with(#${id}, :${id})`;
     if (is !== 'between') return `#${id} ${is} :${id}`;
