@@ -2,5 +2,6 @@
 
 export { type StageConfig, StageConfigError, type StageConfigInput } from './config/stage-config.ts';
 export { readStageConfig } from './config/stage-context.ts';
+export type { OperatorRole } from './constructs/platform/grants.ts';
 export { NotificationRetry } from './notification-retry.ts';
 export { NotificationRetryStack, type NotificationRetryStackProps } from './notification-retry-stack.ts';

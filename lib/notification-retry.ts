@@ -1,4 +1,5 @@
 import { Annotations } from 'aws-cdk-lib';
+import type { Grant, IGrantable } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import type { PostingEnv, SenderEnv } from '../functions/shared/runtime/env.ts';
 import { CHANNELS, type Channel } from '../src/core/model/channels.ts';
@@ -21,6 +22,13 @@ import { NewsletterQueues } from './constructs/newsletter/newsletter-queues.ts';
 import { Outcomes } from './constructs/outcomes/outcomes.ts';
 import { Outputs } from './constructs/outputs.ts';
 import { describeStage } from './constructs/platform/deployed-stack.ts';
+import {
+  grantAll,
+  handOverRights,
+  type OperatorRole,
+  operatorRights,
+  outcomeRights,
+} from './constructs/platform/grants.ts';
 import { bringPlatform, madeByCdk } from './constructs/platform/platform.ts';
 import type { NewsletterStorage, Stage } from './constructs/stage.ts';
 import { Encryption } from './constructs/storage/encryption.ts';
@@ -111,6 +119,21 @@ export class NotificationRetry extends Construct {
     describeStage(this, config);
     bringPlatform(config, this, ...(this.console ? madeByCdk(this.console) : []));
     this.warn(config);
+  }
+
+  /** To a writer of rows: the columns of the table document, the key of the tables, and no deletion. */
+  grantHandOver(grantee: IGrantable): Grant {
+    return grantAll(grantee, handOverRights(this));
+  }
+
+  /** To whoever follows what became of notifications: state without content and recipient, and rules on the outcomes' bus. */
+  grantReadOutcomes(grantee: IGrantable): Grant {
+    return grantAll(grantee, outcomeRights(this));
+  }
+
+  /** To people who use `ops`: a viewer sees everything but recipients and changes nothing. */
+  grantOperate(grantee: IGrantable, role: OperatorRole = 'operator'): Grant {
+    return grantAll(grantee, operatorRights(this, role));
   }
 
   private makeChannels(config: StageConfig): Channels {

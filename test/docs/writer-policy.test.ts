@@ -29,10 +29,11 @@ describe('the documented policy for writers', () => {
     expect(mayWrite(['log_id', 'notification_type', 'failure_reason'])).toBe(true);
   });
 
-  it('allows single writes only, and no request without attributes', () => {
+  it('allows single writes only, no deletion, and no request without attributes', () => {
     const { Effect, Action, Condition } = writerPolicy();
     expect(Effect).toBe('Allow');
-    expect(Action).toEqual(['dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:BatchWriteItem']);
+    // Who may write a batch may delete by it.
+    expect(Action).toEqual(['dynamodb:PutItem', 'dynamodb:UpdateItem']);
     expect(Condition.Null).toEqual({ 'dynamodb:Attributes': 'false' });
   });
 });
