@@ -23,7 +23,7 @@ import { createSqs } from '../shared/runtime/clients/sqs.ts';
 import { dispatcherEnv } from '../shared/runtime/env.ts';
 import { bindFunction, count, type Observability } from '../shared/runtime/observability.ts';
 
-export interface DispatcherDeps
+export interface SweepFunctionDeps
   extends Omit<SweepDeps, 'outOfTime' | 'onDispatched' | 'onSetAside' | 'onSetAsideFailed' | 'sweeps' | 'short_lanes'> {
   /** For scheduled sweeps; what an operator asks for is sent at once. */
   readonly short_lanes: ShortLanes;
@@ -44,7 +44,7 @@ if (TABLE_CALL_MS + PAGE_SENT_WITHIN_MS + 5_000 > RESERVE_MS)
 const LEAST_PER_LANE = 500;
 
 /** Runs a sweep for the schedule and for the job: both have the same options and the same answer. */
-export function createHandler(deps: DispatcherDeps, { logger, metrics }: Observability) {
+export function createHandler(deps: SweepFunctionDeps, { logger, metrics }: Observability) {
   return async (event: unknown, context: Pick<Context, 'getRemainingTimeInMillis'>): Promise<SweepResult> => {
     const { request, from, scheduled, run_id: given } = parseSweepEvent(event);
     const run_id = given ?? newRunId(scheduled ? 'sweep' : 'manual', deps.newId());
@@ -103,7 +103,7 @@ export const handler = bindFunction(dispatcherEnv, (env, observability) => {
   const budgets = createPacingStore(state, env.PIPELINE_STATE_TABLE);
   const shards = shardsForReading(env.INDEX_SHARDS, createShardMark(state, env.PIPELINE_STATE_TABLE));
   const rows = createOperatorRows(dynamodb, env.NOTIFICATION_LOG_TABLE, clock);
-  const deps: DispatcherDeps = {
+  const deps: SweepFunctionDeps = {
     index: createDueIndex(
       dynamodb,
       env.NOTIFICATION_LOG_TABLE,

@@ -3,7 +3,7 @@ import { schedule } from './pipeline/arrivals.ts';
 import { startDispatcher } from './pipeline/dispatcher.ts';
 import { connectLanes } from './pipeline/lanes.ts';
 import { World } from './pipeline/world.ts';
-import { type Held, heldBy } from './report/drain.ts';
+import { type Held, heldIn } from './report/drain.ts';
 import { figuresOf } from './report/figures.ts';
 import type { Scenario } from './scenarios/scenario.ts';
 import { rowOf } from './twins/tables.ts';
@@ -27,7 +27,7 @@ export async function runScenario(
   if (scenario.drains) {
     const { from, per_second } = scenario.drains;
     time.at(startOf(from), () => {
-      held = heldBy(world, per_second);
+      held = heldIn(world, per_second);
     });
   }
   const { redrives = [] } = scenario;

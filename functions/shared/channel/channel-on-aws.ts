@@ -11,7 +11,7 @@ import {
   createIntegrationCredentials,
   type IntegrationCredentials,
 } from '../../../src/adapters/secrets/integration-credentials.ts';
-import { integrationOf } from '../../../src/core/delivery/conduct-attempt.ts';
+import { chosenIntegration } from '../../../src/core/delivery/conduct-attempt.ts';
 import { type Channel, channelsIn } from '../../../src/core/model/channels.ts';
 import type { Pacer } from '../../../src/core/pacing/pacer.ts';
 import { ReceiverPacer } from '../../../src/core/pacing/receiver-pacer.ts';
@@ -86,7 +86,7 @@ export function bindOnAws(
       giveBack: async (url, returned) => (await lanes()).giveBack(url, returned),
       sends,
       sender: { ...sender, retryTerms: credentials.retryTerms },
-      mayUse: (row) => credentials.mayUse({ tenant_id: row.tenant_id, ...integrationOf(row) }),
+      mayUse: (row) => credentials.mayUse({ tenant_id: row.tenant_id, ...chosenIntegration(row) }),
       inSendTime: (send) => withSignal(env.SEND_TIMEOUT_SECONDS * 1000, send),
       clock,
       random: Math.random,

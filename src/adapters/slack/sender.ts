@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { integrationOf } from '../../core/delivery/conduct-attempt.ts';
+import { chosenIntegration } from '../../core/delivery/conduct-attempt.ts';
 import type { Delivery, Refused, Sender, SendResult } from '../../core/delivery/sender.ts';
 import { refusedByUs } from '../../core/model/error-types.ts';
 import type { NotificationRow } from '../../core/model/notification.ts';
@@ -120,7 +120,7 @@ function tooLong(why: string, length: number): Refused {
 /** What Slack counts posts by: the channel of a token's post, or the incoming webhook. */
 export function slackReceiver(credentials: IntegrationCredentials) {
   return async (row: NotificationRow): Promise<PacedReceiver | undefined> => {
-    const loaded = await credentials.load(slackCredential, { tenant_id: row.tenant_id, ...integrationOf(row) });
+    const loaded = await credentials.load(slackCredential, { tenant_id: row.tenant_id, ...chosenIntegration(row) });
     if (!loaded.ok) return undefined;
     const toWebhook = loaded.credential !== undefined && loaded.credential.token === undefined;
     const budget = toWebhook ? sharedBudget(row) : recipientBudget(row);

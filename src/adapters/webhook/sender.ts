@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import * as v from 'valibot';
-import { integrationOf } from '../../core/delivery/conduct-attempt.ts';
+import { chosenIntegration } from '../../core/delivery/conduct-attempt.ts';
 import type { Delivery, Sender } from '../../core/delivery/sender.ts';
 import { refusedByUs } from '../../core/model/error-types.ts';
 import type { NotificationRow } from '../../core/model/notification.ts';
@@ -119,7 +119,7 @@ function isWebhookSecret(text: string): boolean {
 export function webhookTargets(credentials: IntegrationCredentials) {
   async function credentialOf(row: NotificationRow) {
     if (!row.integration_config_id) return undefined;
-    const loaded = await credentials.load(webhookCredential, { tenant_id: row.tenant_id, ...integrationOf(row) });
+    const loaded = await credentials.load(webhookCredential, { tenant_id: row.tenant_id, ...chosenIntegration(row) });
     return loaded.ok ? loaded.credential : undefined;
   }
   const addressedBy = (credential: { readonly url?: string | undefined } | undefined) =>

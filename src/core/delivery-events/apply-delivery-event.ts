@@ -1,5 +1,6 @@
+import { queueIfNear } from '../delivery/conclude-attempt.ts';
 import { withdrawable } from '../delivery/failover.ts';
-import { CHANGE_TRIES, queueIfNear, type RecordStore, type RetryQueue } from '../delivery/ports.ts';
+import { CHANGE_TRIES, type RecordStore, type RetryQueue } from '../delivery/ports.ts';
 import { owedRecord } from '../delivery/retry-record.ts';
 import type { RetryRules } from '../delivery/verdict.ts';
 import type { NotificationRow, RetryRecord } from '../model/notification.ts';

@@ -1,9 +1,9 @@
 import type { RetryRecord } from '../model/notification.ts';
-import { followUp, MAX_DELAY_MS } from '../model/queue-message.ts';
-import { epochMs, isoAfter } from '../model/time.ts';
+import { followUp, MAX_DELAY_MS, type QueueMessage, randomToken, withToken } from '../model/queue-message.ts';
+import { type Clock, epochMs, isoAfter } from '../model/time.ts';
 import type { Attempt, AttemptOutcome, DeliveryOutcome, Disposition } from './attempt.ts';
 import { type Failover, type FailoverDeps, failOver } from './failover.ts';
-import { CHANGE_TRIES, type ClaimStore, queueIfNear, type RecordStore, type RetryQueue } from './ports.ts';
+import { CHANGE_TRIES, type ClaimStore, type RecordStore, type RetryQueue } from './ports.ts';
 import { recordOf, recordOnce } from './retry-record.ts';
 import { settlementOf, settlementWithPendingRecord } from './transitions/settlements.ts';
 import { failedBecause, heldVerdict, judge, type Random, type RetryRules, type Verdict } from './verdict.ts';
@@ -74,10 +74,15 @@ export interface Settled {
 /**
  * Settles the row of an attempt that is recorded: fails over where that helps, and queues what comes next. What was
  * decided by the row as others have left it is decided anew if they change it before it is written.
+ * @param by an event may come while another worker settles: it says what it knows on the row, and leaves the rest to it
  */
-export async function settleAttempt(attempt: Attempt<'judged'>, deps: SettleDeps): Promise<Settled> {
+export async function settleAttempt(
+  attempt: Attempt<'judged'>,
+  deps: SettleDeps,
+  by: 'its worker' | 'another' = 'its worker',
+): Promise<Settled> {
   for (let tries = 1; ; tries++) {
-    const { isOpen, ...settled } = await settleOnce(attempt, deps, { changed: tries > 1 });
+    const { isOpen, ...settled } = await settleOnce(attempt, deps, { changed: tries > 1, by });
     if (settled.settled || !isOpen || tries === CHANGE_TRIES) return settled;
   }
 }
@@ -89,7 +94,7 @@ export async function settleAttempt(attempt: Attempt<'judged'>, deps: SettleDeps
 async function settleOnce(
   attempt: Attempt<'judged'>,
   deps: SettleDeps,
-  { changed }: { readonly changed: boolean },
+  { changed, by }: { readonly changed: boolean; readonly by: 'its worker' | 'another' },
 ): Promise<Settled & { readonly isOpen: boolean }> {
   const { row, run_id, asked_again_at } = attempt;
   const asked = attempt.received?.message;
@@ -110,12 +115,37 @@ async function settleOnce(
   const queued = next ? await queueIfNear(next, deps, asked_again_at) : {};
   const change = settlementOf({ ...attempt, verdict }, { queued: !('requeue_error' in queued) });
   const isByRow = over.current !== undefined;
-  const settled = await (isByRow || isShown(attempt, verdict)
+  const settled = await (isByRow || by === 'another' || isShown(attempt, verdict)
     ? deps.rows.change(current, change)
     : deps.rows.settle(row, change));
   // What is stopped may have been refused for what its writer has put in meanwhile (settledBy).
   const isOpen = isByRow || (final && verdict.status === 'FAILED' && !verdict.dead_letter);
   return { settled, verdict, isOpen, ...queued };
+}
+
+/** The shortest delay of a retry, in seconds: a message that came before its row is settled would be dropped. */
+const SETTLED_AFTER_SECONDS = 1;
+
+/**
+ * Queues the message if its time is near enough for SQS to delay it. A worker that takes the attempt over queues the same
+ * once more: neither may pass for a redrive of the other.
+ * @param at when it comes; its `due` unless given
+ */
+export async function queueIfNear(
+  next: QueueMessage,
+  { retries, clock, random }: { readonly retries: RetryQueue; readonly clock: Clock; readonly random: () => number },
+  at: string = next.due,
+): Promise<{ readonly requeue_error?: unknown }> {
+  const wait = epochMs(at) - clock().getTime();
+  if (wait > MAX_DELAY_MS) return {};
+  const message = { ...next, run_id: withToken(next.run_id, randomToken(random)) };
+  try {
+    await retries.send(message, Math.max(SETTLED_AFTER_SECONDS, Math.ceil(wait / 1000)));
+    return {};
+  } catch (requeue_error) {
+    // The row is in the work index, so the next sweep finds it. Reporting a failure would repeat the claim.
+    return { requeue_error };
+  }
 }
 
 /** Delivered as an event has shown, not as the provider answered: another event may take that back before it is written. */

@@ -112,7 +112,7 @@ export function send(row: NotificationRow, at: Date, deps: SendDeps): Promise<Se
         content,
         at,
         ...(row.recipient_type && { recipient_type: row.recipient_type }),
-        ...integrationOf(row),
+        ...chosenIntegration(row),
         ...(trace && { traceparent: trace.traceparent }),
       };
       const first = await sendOnce(delivery, signal, deps);
@@ -141,7 +141,7 @@ async function mayHelp({ error_type }: Refused, delivery: Delivery, { sender }: 
 }
 
 /** Which integration a notification uses, and whether its tenant chose it. */
-export function integrationOf({
+export function chosenIntegration({
   integration_config_id,
   created_by,
 }: NotificationRow): Pick<Delivery, 'integration_config_id' | 'chosen_by_tenant'> {

@@ -2,9 +2,8 @@ import type { Routed } from '../model/channels.ts';
 import type { ErrorType } from '../model/error-types.ts';
 import type { NotificationContent, NotificationRow, RetryRecord } from '../model/notification.ts';
 import { ExplainedError } from '../model/problem.ts';
-import { MAX_DELAY_MS, type QueueMessage, randomToken, withToken } from '../model/queue-message.ts';
+import type { QueueMessage } from '../model/queue-message.ts';
 import type { RowChange } from '../model/row-change.ts';
-import { type Clock, epochMs } from '../model/time.ts';
 import type { SendResult } from './sender.ts';
 
 /**
@@ -46,31 +45,6 @@ export interface RecordStore {
 export interface RetryQueue {
   /** @param delay_seconds 0…900 */
   send(message: QueueMessage, delay_seconds: number): Promise<void>;
-}
-
-/** The shortest delay of a retry, in seconds: a message that came before its row is settled would be dropped. */
-const SETTLED_AFTER_SECONDS = 1;
-
-/**
- * Queues the message if its time is near enough for SQS to delay it. A worker that takes the attempt over queues the same
- * once more: neither may pass for a redrive of the other.
- * @param at when it comes; its `due` unless given
- */
-export async function queueIfNear(
-  next: QueueMessage,
-  { retries, clock, random }: { readonly retries: RetryQueue; readonly clock: Clock; readonly random: () => number },
-  at: string = next.due,
-): Promise<{ readonly requeue_error?: unknown }> {
-  const wait = epochMs(at) - clock().getTime();
-  if (wait > MAX_DELAY_MS) return {};
-  const message = { ...next, run_id: withToken(next.run_id, randomToken(random)) };
-  try {
-    await retries.send(message, Math.max(SETTLED_AFTER_SECONDS, Math.ceil(wait / 1000)));
-    return {};
-  } catch (requeue_error) {
-    // The row is in the work index, so the next sweep finds it. Reporting a failure would repeat the claim.
-    return { requeue_error };
-  }
 }
 
 /** NotificationLog, as an operator's commands need it. */

@@ -73,9 +73,7 @@ async function settleByRecord(
   const attempt = arrived(row.delivery_by_attempt)
     ? { ...recorded, verdict: { status: 'SUCCESS' } as const }
     : recorded;
-  // An event may come now, too: it says what it knows on the row, and leaves the rest to the worker that takes over.
-  const rows = { ...deps.rows, settle: deps.rows.change };
-  const { settled, verdict, ...requeued } = await settleAttempt(attempt, { ...deps, rows });
+  const { settled, verdict, ...requeued } = await settleAttempt(attempt, deps, 'another');
   if (!settled) return 'changed';
   return { ...requeued, disposition: dispositionOf(verdict), attempt: row.last_attempt, verdict };
 }

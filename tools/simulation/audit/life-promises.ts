@@ -22,7 +22,7 @@ export function corrected(memory: Memory, was: Stored, { anew = false } = {}): M
     ...(anew && { deleted: deletions, erased: memory.erased.filter((one) => one !== log_id) }),
     ...((anew || !isOver) && { lives }),
     corrected: { ...memory.corrected, [log_id]: since },
-    renamed: [...memory.renamed.filter((one) => one !== log_id), ...(isGivenUp(was) ? [] : [log_id])],
+    renamed: [...memory.renamed.filter((one) => one !== log_id), ...(hasEnded(was) ? [] : [log_id])],
   };
 }
 
@@ -64,7 +64,7 @@ export function claimed(memory: Memory, { log_id, last_attempt }: Stored, predec
   return { ...memory, numbered, unwanted: [...memory.unwanted, ...unwanted] };
 }
 
-const isGivenUp = (row: Stored): boolean => isStopped(row) || row['failure_reason'] !== undefined;
+const hasEnded = (row: Stored): boolean => isStopped(row) || row['failure_reason'] !== undefined;
 
 /** It is over for a wrong recipient, though nobody has tried the one that its writer had named before. */
 export function neverTried({ renamed, numbered, corrected: since }: Memory, row: Stored): string[] {

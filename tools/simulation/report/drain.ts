@@ -28,7 +28,7 @@ export interface Drain extends Held {
   readonly share_of_rate: number;
 }
 
-export function heldBy({ observer, tables, time }: World, per_second: number): Held {
+export function heldIn({ observer, tables, time }: World, per_second: number): Held {
   const waiting: Waiting[] = [];
   for (let row = 0; row < tables.size; row++) {
     if (observer.isFinished(row)) continue;

@@ -1,5 +1,5 @@
 import type { AttributeValue, DynamoDBRecord } from 'aws-lambda';
-import type { DispatcherDeps } from '../../../functions/dispatcher/handler.ts';
+import type { SweepFunctionDeps } from '../../../functions/dispatcher/handler.ts';
 import { toItem } from '../../../src/adapters/dynamodb/table/item.ts';
 import type { SweepEvent } from '../../../src/adapters/lambda/sweep-event.ts';
 import { foresight } from '../../../src/core/delivery/claim-plan.ts';
@@ -65,9 +65,9 @@ export const send = (env: Env) => async (messages: readonly QueuedMessage[]) => 
 const PAST = ['lastCompleted', 'lastExpress', 'lastAhead', 'record', 'recordExpress', 'recordAhead'] as const;
 
 /** What a dispatcher is put together with, beside the ports of its environment. */
-interface Dispatcher extends Pick<DispatcherDeps, 'continueWith'>, Partial<Pick<DispatcherDeps, 'interval_ms'>> {
+interface Dispatcher extends Pick<SweepFunctionDeps, 'continueWith'>, Partial<Pick<SweepFunctionDeps, 'interval_ms'>> {
   readonly shards: number;
-  readonly short_lanes: Omit<DispatcherDeps['short_lanes'], 'pause'>;
+  readonly short_lanes: Omit<SweepFunctionDeps['short_lanes'], 'pause'>;
   readonly lanes: SweepLanes;
   readonly log: SweepLog;
 }

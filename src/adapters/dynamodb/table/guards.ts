@@ -118,7 +118,7 @@ export function asPlanned(row: NotificationRow): Guard {
  * The claim that the row was read with is the latest one. Its number alone does not tell: a row that its writer puts anew
  * counts from the beginning. A send that its producer reports has no token.
  */
-function heldBy({ last_attempt, claim_id }: NotificationRow): Guard {
+function underItsClaim({ last_attempt, claim_id }: NotificationRow): Guard {
   const claim: Guard = asRead({ send_status: 'SENDING', last_attempt }, ['send_status', 'last_attempt']);
   return claim_id === undefined ? claim : [...claim, ['claim_id', '=', claim_id]];
 }
@@ -130,7 +130,7 @@ function heldBy({ last_attempt, claim_id }: NotificationRow): Guard {
  */
 export function settledBy(row: NotificationRow, { set, remove = [] }: RowChange): Guard {
   const stops = set.failure_reason !== undefined && set.failure_reason !== 'CANCELLED' && remove.includes('work_queue');
-  return stops ? [...heldBy(row), ...asRead<string>({ ...row }, CONTENT)] : heldBy(row);
+  return stops ? [...underItsClaim(row), ...asRead<string>({ ...row }, CONTENT)] : underItsClaim(row);
 }
 
 /** There is no item of this `log_id` yet. */

@@ -177,7 +177,7 @@ export function returnRefused(state: ChunkState, reason: string): NextState | un
 }
 
 /** An operator's decision about uncertain recipients that no one has decided about yet. */
-export function resolveUncertain(state: ChunkState, action: 'resend' | 'leave'): NextState | undefined {
+export function afterDecision(state: ChunkState, action: 'resend' | 'leave'): NextState | undefined {
   const open = undecidedIn(state);
   const entry: Entry =
     action === 'leave' ? { reason: LEFT } : { code: CODE.pending, tries: undefined, unanswered: undefined };

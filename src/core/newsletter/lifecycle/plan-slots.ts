@@ -62,7 +62,7 @@ export function planBatchSlots(email: Email, batches: readonly Batch[], slots: S
   }
   const isCancelled = email.cancelled_at !== undefined;
   const waiting = batches.filter((batch) => isWaiting(batch, next, isCancelled));
-  const held = heldBy(email, done, now, limits);
+  const held = holdOf(email, done, now, limits);
   // What is only to be closed waits for nothing.
   const ask_at = isCancelled ? undefined : askAt({ ...email, ...held });
   let pace = isCancelled || email.delivery_deadline === undefined ? undefined : email.next_batch_at;
@@ -113,7 +113,7 @@ function repeatAt({ since, given_at = since }: Slot, { status, claim_until }: Ba
 }
 
 /** What the end of a sender says of its email, once: a repetition finds the slot freed. */
-function heldBy(
+function holdOf(
   { slots, hold, refusals }: Email,
   done: DoneSlot | undefined,
   now: Date,

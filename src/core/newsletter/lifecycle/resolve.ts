@@ -4,9 +4,9 @@ import { Problem } from '../../model/problem.ts';
 import { isoAfter } from '../../model/time.ts';
 import {
   acceptUncertain,
+  afterDecision,
   changeState,
   type NextState,
-  resolveUncertain,
   undecidedIn,
 } from '../accounting/chunk-changes.ts';
 import { countChunks, refreshBatch, sentBatches } from '../accounting/counts.ts';
@@ -220,7 +220,7 @@ async function decide(
       known,
       (found) => {
         check();
-        const next = isMeant(found, decision, deps) ? resolveUncertain(found, decision.action) : undefined;
+        const next = isMeant(found, decision, deps) ? afterDecision(found, decision.action) : undefined;
         decided = next === undefined ? 0 : differences(found, next);
         return next;
       },

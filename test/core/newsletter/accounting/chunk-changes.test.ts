@@ -2,12 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   acceptUncertain,
+  afterDecision,
   applyOutcome,
   claimEntries,
   expireCall,
   type NextState,
   rejectSubmitted,
-  resolveUncertain,
   returnRefused,
 } from '../../../../src/core/newsletter/accounting/chunk-changes.ts';
 import { type ChunkState, processedAt } from '../../../../src/core/newsletter/model/chunk.ts';
@@ -106,7 +106,7 @@ describe('the time when a recipient was processed', () => {
   it('is none of a recipient that was excluded before a call, or is to be sent again', () => {
     const first = call(chunkState('.x.'), [0], 'uncertain', AT);
     expect(timesOf(first)).toEqual([AT, undefined, undefined]);
-    expect(timesOf(changed(first, resolveUncertain(first, 'resend')))).toEqual([undefined, undefined, undefined]);
+    expect(timesOf(changed(first, afterDecision(first, 'resend')))).toEqual([undefined, undefined, undefined]);
   });
 
   it('is read from what was stored with one time per chunk', () => {
@@ -135,7 +135,7 @@ describe('an outcome that comes late', () => {
   });
 
   it('keeps an entry from being sent again: it is submitted even if an operator decided to resend', () => {
-    const resend = changed(uncertain, resolveUncertain(uncertain, 'resend'));
+    const resend = changed(uncertain, afterDecision(uncertain, 'resend'));
     expect(resend.states).toBe('...');
     expect(applyOutcome(resend, outcome([{ n: 1, state: 'submitted', message_id: 'id' }]))).toMatchObject({
       states: '.s.',
@@ -195,10 +195,10 @@ describe('uncertain recipients', () => {
   });
 
   it('are left as they are by an operator, once and for all', () => {
-    const left = changed(uncertain, resolveUncertain(uncertain, 'leave'));
+    const left = changed(uncertain, afterDecision(uncertain, 'leave'));
     expect(left).toMatchObject({ states: 'uus', reasons: { 0: 'left', 1: 'left' } });
-    expect(resolveUncertain(left, 'leave')).toBeUndefined();
-    expect(resolveUncertain(left, 'resend')).toBeUndefined();
+    expect(afterDecision(left, 'leave')).toBeUndefined();
+    expect(afterDecision(left, 'resend')).toBeUndefined();
     expect(acceptUncertain(left, () => true)).toMatchObject({ states: 'sss', reasons: {} });
   });
 });
@@ -229,7 +229,7 @@ describe('since when recipients are uncertain', () => {
     const uncertain = chunkState('uu', { uncertain_at: LATER });
     expect(acceptUncertain(uncertain, (n) => n > 0)).toHaveProperty('uncertain_at', LATER);
     expect(acceptUncertain(uncertain, () => true)).not.toHaveProperty('uncertain_at');
-    expect(resolveUncertain(uncertain, 'resend')).not.toHaveProperty('uncertain_at');
+    expect(afterDecision(uncertain, 'resend')).not.toHaveProperty('uncertain_at');
   });
 });
 
@@ -276,7 +276,7 @@ it('any changes in any order never take back what was submitted, but by an event
       case 'accept':
         return acceptUncertain(state, () => true);
       default:
-        return resolveUncertain(state, action.do);
+        return afterDecision(state, action.do);
     }
   }
   function withoutId({ message_id, ...entry }: EntryOutcome): EntryOutcome {
