@@ -1,4 +1,4 @@
-import { Annotations } from 'aws-cdk-lib';
+import { Annotations, Stack } from 'aws-cdk-lib';
 import type { Grant, IGrantable } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import type { PostingEnv, SenderEnv } from '../functions/shared/runtime/env.ts';
@@ -21,7 +21,7 @@ import { NewsletterJob } from './constructs/newsletter/newsletter-job.ts';
 import { NewsletterQueues } from './constructs/newsletter/newsletter-queues.ts';
 import { Outcomes } from './constructs/outcomes/outcomes.ts';
 import { Outputs } from './constructs/outputs.ts';
-import { describeStage } from './constructs/platform/deployed-stack.ts';
+import { describeStage, partStack, warnOfManyResources } from './constructs/platform/deployed-stack.ts';
 import {
   grantAll,
   handOverRights,
@@ -73,6 +73,7 @@ export class NotificationRetry extends Construct {
   readonly console?: Console;
   /** Its bus takes rules of producers. */
   readonly outcomes?: Outcomes;
+  readonly #parts = new Map<'Console' | 'Monitoring', Stack>();
 
   /** @throws StageConfigError that names every property that is missing, unknown or out of range */
   constructor(scope: Construct, id: string, props: StageConfigInput) {
@@ -97,7 +98,7 @@ export class NotificationRetry extends Construct {
     if (email) this.deliveryEvents = new DeliveryEvents(this, 'DeliveryEvents', { ...stage, email });
     if (monitoringOf(config) !== 'off') {
       this.alerts = new Alerts(this, 'Alerts', config);
-      this.monitor = new Monitor(this, 'Monitoring', { ...stage, alerts: this.alerts });
+      this.monitor = new Monitor(this.stackOf('Monitoring'), 'Monitoring', { ...stage, alerts: this.alerts });
     }
     if (config.api !== false) this.api = new IntakeApi(this, 'IntakeApi', stage);
     if (newsletters && this.api) {
@@ -111,13 +112,22 @@ export class NotificationRetry extends Construct {
     }
     if (config.console !== 'off' && this.verification) {
       const verify = this.verification.function;
-      this.console = new Console(this, 'Console', { ...stage, settings: config.console, verify });
+      // People who sign in are data: they stay where they are.
+      const users = config.stackPerPart ? new Construct(this, 'Console') : undefined;
+      this.console = new Console(this.stackOf('Console'), 'Console', {
+        ...stage,
+        settings: config.console,
+        verify,
+        users,
+      });
     }
     if (config.outcomes) this.outcomes = new Outcomes(this, 'Outcomes', stage);
     this.addMonitoring(config);
     new Outputs(this, 'Outputs', this);
     describeStage(this, config);
-    bringPlatform(config, this, ...(this.console ? madeByCdk(this.console) : []));
+    const parts = [...this.#parts.values()];
+    bringPlatform(config, this, ...parts, ...(this.console && parts.length === 0 ? madeByCdk(this.console) : []));
+    warnOfManyResources(Stack.of(this));
     this.warn(config);
   }
 
@@ -134,6 +144,14 @@ export class NotificationRetry extends Construct {
   /** To people who use `ops`: a viewer sees everything but recipients and changes nothing. */
   grantOperate(grantee: IGrantable, role: OperatorRole = 'operator'): Grant {
     return grantAll(grantee, operatorRights(this, role));
+  }
+
+  /** Where a part is made. */
+  private stackOf(part: 'Console' | 'Monitoring'): Construct {
+    if (!this.config.stackPerPart) return this;
+    const stack = this.#parts.get(part) ?? partStack(this, part, this.config);
+    this.#parts.set(part, stack);
+    return stack;
   }
 
   private makeChannels(config: StageConfig): Channels {
@@ -172,7 +190,9 @@ export class NotificationRetry extends Construct {
   /** Adds the alarms and the dashboard. They watch every function, so the functions must be made before. */
   private addMonitoring(config: StageConfig): void {
     if (this.alerts === undefined) return;
-    const functions = this.node.findAll().filter((one) => one instanceof ServiceFunction);
+    const functions = [this, ...this.#parts.values()].flatMap(({ node }) =>
+      node.findAll().filter((one) => one instanceof ServiceFunction),
+    );
     const newsletterFailures = this.newsletterQueues &&
       this.newsletterEvents && { job: this.newsletterQueues.failures, events: this.newsletterEvents.failures };
     const subjects = {
@@ -183,8 +203,9 @@ export class NotificationRetry extends Construct {
       newsletterFailures,
       outcomes: this.outcomes,
     };
-    const alarms = new Alarms(this, 'Alarms', { ...subjects, topic: this.alerts.topic });
-    if (monitoringOf(config) === 'full') new StageDashboard(this, 'Overview', { ...subjects, alarms: alarms.all });
+    const alarms = new Alarms(this.stackOf('Monitoring'), 'Alarms', { ...subjects, topic: this.alerts.topic });
+    if (monitoringOf(config) === 'full')
+      new StageDashboard(this.stackOf('Monitoring'), 'Overview', { ...subjects, alarms: alarms.all });
   }
 
   private warn(config: StageConfig): void {

@@ -55,6 +55,12 @@ export const PART_SETTINGS = {
    */
   monitoring: { check: check(v.picklist(['full', 'critical', 'off'], monitoring)) },
   /**
+   * [Console and monitoring](docs/reference/your-platform.md#a-stack-per-part), which hold no data, as stacks of their own:
+   * CloudFormation takes 500 resources a stack.
+   * @ja データを持たない[コンソールと監視](docs/reference/your-platform.md#a-stack-per-part)を別のスタックにする。CloudFormation の上限は 1 スタック 500 リソース
+   */
+  stackPerPart: { check: check(v.boolean(boolean)), standard: false },
+  /**
    * Keeps the data: tables refuse to be deleted, and tables, keys, secrets and logs stay when the stack goes.
    * @ja データを残す。テーブルは削除を拒み、テーブル・キー・シークレット・ログはスタックを削除しても残る
    * @absent `true` for the stage `prod`, else `false` | ステージ `prod` は `true`、ほかは `false`

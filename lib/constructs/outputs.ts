@@ -13,7 +13,7 @@ import type { Alerts } from './monitoring/alerts.ts';
 import type { NewsletterQueues } from './newsletter/newsletter-queues.ts';
 import { newsletterConfigurationSet } from './newsletter/newsletter-sending.ts';
 import type { Outcomes } from './outcomes/outcomes.ts';
-import { deployedStack } from './platform/deployed-stack.ts';
+import { deployedStack, isOfPart } from './platform/deployed-stack.ts';
 import type { Stage } from './stage.ts';
 import type { NewsletterTables } from './storage/tables.ts';
 import type { Sweep } from './sweep/sweep.ts';
@@ -63,7 +63,8 @@ export class Outputs extends Construct {
     this.output('ApiDomainTarget', api?.domainTarget, "What the DNS record of the API's domain names");
     this.output('OutcomesBus', outcomes?.bus.eventBusName, 'Name of the event bus of outcomes');
     this.output('OutcomesFailures', failures(outcomes?.failures), 'URL of the queue of untold outcomes');
-    this.output('ConsoleUrl', retry.console?.url, 'Address of the console');
+    // In a stack of its own the console refers to this one, which therefore cannot refer to it.
+    this.output('ConsoleUrl', retry.console?.url, 'Address of the console', retry.console);
     this.output('LaneQueues', json(laneUrls(channels)), 'JSON: queue URLs by channel and lane');
     this.output('DeadLetterQueues', json(deadLetters), 'JSON: URL of the dead-letter queue by channel');
     this.output('DueIndexerFailures', failures(dueIndexer.failures), 'URL of the queue of rows that were not taken in');
@@ -94,7 +95,8 @@ export class Outputs extends Construct {
     this.output('RecipientHashSecret', encryption.recipientHashSecret.secretArn, "Key of the recipients' hash");
   }
 
-  private output(name: string, value: string | undefined, description: string): void {
-    if (value !== undefined) new CfnOutput(this, name, { value, description }).overrideLogicalId(name);
+  private output(name: string, value: string | undefined, description: string, of: Construct = this): void {
+    const scope = isOfPart(of) ? of : this;
+    if (value !== undefined) new CfnOutput(scope, name, { value, description }).overrideLogicalId(name);
   }
 }

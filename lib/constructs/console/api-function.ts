@@ -31,6 +31,8 @@ import { deployedStack } from '../platform/deployed-stack.ts';
 import type { NewsletterStorage, Stage } from '../stage.ts';
 
 export interface ConsoleProps extends Stage {
+  /** Where the people are who sign in, if not in the console's own stack. */
+  readonly users: Construct | undefined;
   /** How people sign in. */
   readonly settings: ConsoleSettings;
   /** Verifies the stage when it is invoked. */

@@ -52,7 +52,7 @@ export class Console extends Construct {
     const apiDomain = Fn.select(2, Fn.split('/', httpApi.apiEndpoint));
     const page = new ConsolePage(this, 'Page', { config, api: new HttpOrigin(apiDomain) });
     this.url = page.url;
-    const signIn = createSignIn(this, config, settings, `${page.url}/`);
+    const signIn = createSignIn(this, props.users ?? this, { config, settings, pageUrl: `${page.url}/` });
     page.deploy(signIn);
     const operations = new ConsoleOperations(this, 'Operations', props);
     const { api, newsletters } = consoleFunctions(this, props, operations.queue, signIn.roleClaim);

@@ -7,7 +7,7 @@ import {
   Mfa,
   OAuthScope,
   UserPool,
-  type UserPoolClient,
+  UserPoolClient,
 } from 'aws-cdk-lib/aws-cognito';
 import type { Construct } from 'constructs';
 import type { ConsoleSettings } from '../../config/console-config.ts';
@@ -30,25 +30,30 @@ export interface SignIn {
 const TOKEN_LIFE = Duration.minutes(15);
 const SCOPE = 'openid email profile';
 
-/** @param pageUrl where the issuer sends people back to */
-export function createSignIn(
-  scope: Construct,
-  config: StageConfig,
-  settings: ConsoleSettings,
-  pageUrl: string,
-): SignIn {
+interface SignInProps {
+  readonly config: StageConfig;
+  readonly settings: ConsoleSettings;
+  /** Where the issuer sends people back to. */
+  readonly pageUrl: string;
+}
+
+/** @param users where the pool is: it outlives the page, and its client, which names the page, does not */
+export function createSignIn(scope: Construct, users: Construct, props: SignInProps): SignIn {
+  const { config, settings, pageUrl } = props;
   if ('issuer' in settings) {
     const { issuer, clientId, scope: wanted = SCOPE, roleClaim = 'groups' } = settings;
     return { issuer, clientId, scope: wanted, roleClaim, origins: [new URL(issuer).origin] };
   }
-  const pool = userPool(scope, config);
+  const pool = userPool(users, config);
   const { region } = Stack.of(scope);
   const { domainPrefix } = settings.cognito;
   pool.addDomain('Domain', { cognitoDomain: { domainPrefix } });
   for (const groupName of [...settings.operators, ...settings.viewers]) {
-    new CfnUserPoolGroup(scope, `Group-${groupName}`, { userPoolId: pool.userPoolId, groupName });
+    new CfnUserPoolGroup(users, `Group-${groupName}`, { userPoolId: pool.userPoolId, groupName });
   }
-  const client: UserPoolClient = pool.addClient('Page', {
+  const [place, id] = scope === users ? ([pool, 'Page'] as const) : ([scope, 'SignIn'] as const);
+  const client = new UserPoolClient(place, id, {
+    userPool: pool,
     generateSecret: false,
     preventUserExistenceErrors: true,
     // Absent, Cognito would also take passwords without its sign-in page, and let people change their address. A flow of

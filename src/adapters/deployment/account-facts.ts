@@ -56,7 +56,9 @@ export async function readAccount(stack: string, sender = '', given: Access = {}
   if (region === undefined) return {};
   const access = { ...BASE, ...given, region };
   try {
-    const [toolkit, own] = await Promise.all([stackNamed('CDKToolkit', access), stackNamed(stack, access)]);
+    const [toolkit, own, console] = await Promise.all(
+      ['CDKToolkit', stack, `${stack}-console`].map((name) => stackNamed(name, access)),
+    );
     const [concurrency, ses] = await Promise.all([orUnknown(limitOf(access)), orUnknown(sesOf(sender, access))]);
     const version = toolkit?.Outputs?.find(({ OutputKey }) => OutputKey === 'BootstrapVersion')?.OutputValue;
     return {
@@ -69,8 +71,10 @@ export async function readAccount(stack: string, sender = '', given: Access = {}
           name: stack,
           status: String(own.StackStatus),
           is_protected: own.EnableTerminationProtection === true,
-          outputs: Object.fromEntries(
-            (own.Outputs ?? []).map(({ OutputKey = '', OutputValue = '' }) => [OutputKey, OutputValue]),
+          // A console in a stack of its own has its address there (`stackPerPart`).
+          outputs: outputsOf(
+            own,
+            console?.Outputs?.filter(({ OutputKey }) => OutputKey === 'ConsoleUrl'),
           ),
         },
       }),
@@ -78,6 +82,12 @@ export async function readAccount(stack: string, sender = '', given: Access = {}
   } catch (error) {
     return { region, refused: error instanceof Error ? error.message : String(error) };
   }
+}
+
+function outputsOf({ Outputs = [] }: Stack, more: Stack['Outputs'] = []): Outputs {
+  return Object.fromEntries(
+    [...Outputs, ...more].map(({ OutputKey = '', OutputValue = '' }) => [OutputKey, OutputValue]),
+  );
 }
 
 /** Undefined where there is none. @throws Error of the SDK that says why AWS did not answer */

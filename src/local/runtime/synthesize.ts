@@ -97,7 +97,7 @@ export function localContext(cdkJson: JsonObject, parts: LocalParts = 'default')
 function withShortWait(stage: Json | undefined): JsonObject {
   if (!isObject(stage)) return {};
   const newsletter = isObject(stage['newsletter']) ? stage['newsletter'] : {};
-  return { ...stage, newsletter: { uncertainMinutes: 1, ...newsletter } };
+  return { ...stage, stackPerPart: false, newsletter: { uncertainMinutes: 1, ...newsletter } };
 }
 
 function hashOfSources(): string {
