@@ -8,7 +8,7 @@ import type { DeliveryEvents } from './delivery-events/delivery-events.ts';
 import { metricNamespace } from './function/service-function.ts';
 import type { DueIndexer, Reconciler } from './indexing/due-indexer.ts';
 import type { IntakeApi } from './intake/intake-api.ts';
-import { laneUrls } from './lanes/channel-lanes.ts';
+import { integrationPrefix, laneUrls } from './lanes/channel-lanes.ts';
 import type { Alerts } from './monitoring/alerts.ts';
 import type { NewsletterQueues } from './newsletter/newsletter-queues.ts';
 import { newsletterConfigurationSet } from './newsletter/newsletter-sending.ts';
@@ -92,6 +92,11 @@ export class Outputs extends Construct {
     this.output('AlertsTopic', alerts?.topic.topicArn, 'ARN of the SNS topic of alarms and notices');
     this.output('DataKey', encryption.dataKey.keyArn, "Key of the tables; a row's writer needs it");
     this.output('RecipientKey', encryption.recipientKey.keyArn, "Key of recipients and integrations' secrets");
+    this.output(
+      'IntegrationSecretPrefix',
+      integrationPrefix(config),
+      "Beginning of the names of integrations' secrets",
+    );
     this.output('RecipientHashSecret', encryption.recipientHashSecret.secretArn, "Key of the recipients' hash");
   }
 

@@ -8,16 +8,14 @@ import { defined } from '../core/model/defined.ts';
 import { isGone } from '../core/model/history-index.ts';
 import { type ForeignRow, type NotificationRow, type RetryRecord, SEND_STATUSES } from '../core/model/notification.ts';
 import { Problem } from '../core/model/problem.ts';
-import { checkRetry, stateOf } from '../core/model/row-state.ts';
 import { withoutAddresses } from '../core/model/text.ts';
 import type { AuditRecord } from '../core/operator/audit.ts';
 import { ALWAYS, matches, periodOf, type SearchFilter } from '../core/operator/search-filter.ts';
 import { datedView, heldBy, remedyFor, viewOf } from '../core/operator/views/notification-view.ts';
 import { invalid } from '../http/check.ts';
-import { type Action, isOfAnyTenant, type LIST_STATUSES, shellCommand } from './contract/choices.ts';
-import type { ShellCommand } from './contract/fields.ts';
+import { possibleFor } from './chosen/actions.ts';
+import { isOfAnyTenant, type LIST_STATUSES, shellCommand } from './contract/choices.ts';
 import {
-  type ActionCheck,
   type AskedBy,
   ATTEMPT_FIELDS,
   type NotificationDetail,
@@ -167,8 +165,7 @@ export async function notificationForPage(log_id: string, deps: OperatorDeps): P
       };
     }),
     remedy,
-    actions: actionsFor(row, deps.clock()),
-    commands: commandsFor(row, deps),
+    ...possibleFor(row, deps),
   };
 }
 
@@ -212,39 +209,4 @@ export async function requireNotification(
     'not-found',
     `There is no notification ${log_id}: look for its log_id with \`${shellCommand('list', local)}\`.`,
   );
-}
-
-function actionsFor(row: NotificationRow, now: Date): Readonly<Record<Action, ActionCheck>> {
-  const check = checkRetry(row, now);
-  const state = stateOf(row, now);
-  const isWaiting = state === 'due' || state === 'waiting' || state === 'abandoned' || state === 'dead';
-  return {
-    redrive:
-      state !== 'dead'
-        ? no(`only a dead notification starts again: it is ${state.replaceAll('_', ' ')}`)
-        : 'refused' in check
-          ? no(check.refused)
-          : { possible: true },
-    retry: 'refused' in check ? no(check.refused) : { possible: true },
-    cancel: isWaiting ? { possible: true } : no(`there is nothing to cancel: it is ${state.replaceAll('_', ' ')}`),
-    give_up: state === 'dead' ? { possible: true } : no('only a dead notification can be taken off the list'),
-  };
-}
-
-const no = (because: string): ActionCheck => ({ possible: false, because });
-
-function commandsFor(row: NotificationRow, { local, clock }: OperatorDeps): ShellCommand[] {
-  const { log_id, channel } = row;
-  const isDead = stateOf(row, clock()) === 'dead';
-  return [
-    { label: 'Show', command: shellCommand('show', local, [], [log_id]) },
-    ...(isDead ? [{ label: 'Redrive', command: shellCommand('retry', local, ['--redrive'], [log_id]) }] : []),
-    { label: isDead ? 'Try once' : 'Retry', command: shellCommand('retry', local, [], [log_id]) },
-    isDead
-      ? { label: 'Dismiss', command: shellCommand('dlq drop', local, [], [log_id]) }
-      : { label: 'Cancel retries', command: shellCommand('cancel', local, [], [log_id]) },
-    ...(isDead
-      ? [{ label: 'Redrive the channel', command: shellCommand('dlq redrive', local, ['--channel', channel]) }]
-      : []),
-  ];
 }

@@ -26,6 +26,7 @@ import { addKeysCreate, addKeysList, addKeysRevoke, addKeysRotate } from './comm
 import { addMembersExport } from './commands/members/export.ts';
 import { addMembersImport } from './commands/members/import.ts';
 import { addMembersShow, addMembersSuppress, addMembersUnsuppress } from './commands/members/members.ts';
+import { addCorrect } from './commands/notifications/correct.ts';
 import { addRowsImport } from './commands/notifications/import-rows.ts';
 import { addList } from './commands/notifications/list.ts';
 import { addCancel, addRetry, addShow } from './commands/notifications/notifications.ts';
@@ -79,7 +80,7 @@ const addSpool: AddCommand = (spool, context) => {
 
 /** In the order of the help. */
 const COMMANDS: readonly AddCommand[] = [
-  ...[addConsole, addAudit, addPreflight, addStatus, addSweeps, addList, addShow, addRetry, addCancel],
+  ...[addConsole, addAudit, addPreflight, addStatus, addSweeps, addList, addShow, addRetry, addCorrect, addCancel],
   ...[addReplay, addReconcile, addVerify, addForget],
   under('rows', 'notifications of another database', addRowsImport),
   under('dlq', 'the dead-letter queues', addDlqList, addDlqShow, addDlqRedrive, addDlqDrop),

@@ -9,6 +9,7 @@ import { createNewsletterStore } from '../../src/adapters/dynamodb/newsletter/ne
 import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import { recipientHash } from '../../src/adapters/signing/hashed-ids.ts';
 import { emailAccess } from '../../src/application/emails/email-access.ts';
+import type { Channel } from '../../src/core/model/channels.ts';
 import type { Email } from '../../src/core/newsletter/model/email.ts';
 import {
   deadRow,
@@ -95,6 +96,15 @@ const SCENARIOS: Readonly<Record<string, () => Promise<readonly CommandLine[]>>>
       ['retry', 'retry-due', '--wait'],
       ['retry', 'retry-dead', 'retry-stopped'],
     ];
+  },
+  correct: async () => {
+    const row = deadRow('correct', { tenant_id: 'T1', channel: 'email' });
+    const owner = { log_id: 'correct', tenant_id: 'T1', expires_at: 9_999_999_999 };
+    const content = { recipient: 'before@example.com', body: 'x', format: 'PLAIN' } as const;
+    const Item = await contentItem(ops.deployment.sealer(ops.dynamodb), owner, content);
+    await ops.dynamodb.send(new PutItemCommand({ TableName: ops.tables.notification_content, Item }));
+    await ops.put(row);
+    return [['correct', 'correct', '--recipient', '-', '--integration', 'ic-every']];
   },
   cancel: async () => {
     const claim_until = new Date(Date.now() - 1_000).toISOString();
@@ -280,6 +290,10 @@ async function actionsOf(lines: readonly CommandLine[], endpoints: Endpoints = {
     recipientHashKey: () => {
       actions.add('secretsmanager:GetSecretValue');
       return ops.deployment.recipientHashKey();
+    },
+    integrations: (channel: Channel) => {
+      actions.add('secretsmanager:GetSecretValue');
+      return ops.deployment.integrations(channel);
     },
     reconciler: 'the-reconciler',
     outcomes_bus: 'the-bus',

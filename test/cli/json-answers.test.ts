@@ -1,7 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createAuditLog } from '../../src/adapters/dynamodb/console/audit-log.ts';
+import { contentItem } from '../../src/adapters/dynamodb/delivery/content-store.ts';
 import { emailAccess } from '../../src/application/emails/email-access.ts';
 import { historyKeys } from '../../src/core/model/history-index.ts';
 import type { ForeignRow, NotificationRow } from '../../src/core/model/notification.ts';
@@ -75,6 +77,10 @@ async function seed() {
   await die('dead-1', 30, { integration_config_id: 'INT1' });
   await die('dead-2', 20, { channel: 'email', error_type: 'AUTH_FAILED', failure_reason: 'AUTH_FAILED' });
   await ops.sendDeadLetter('webhook', 'not ours');
+  const owner = { log_id: 'cancelled', tenant_id: 'tenant-1', expires_at: 2 ** 31 };
+  const content = { recipient: 'https://example.com/hook', subject: 'One', body: 'Text', format: 'PLAIN' } as const;
+  const Item = await contentItem(ops.deployment.sealer(ops.dynamodb), owner, content);
+  await ops.dynamodb.send(new PutItemCommand({ TableName: ops.tables.notification_content, Item }));
   const log = createAuditLog(ops.dynamodb, ops.tables.audit, () => NOW);
   const entry = { who: 'ann', role: 'operator', what: 'retry', on: ['NL1', 'NL2'], targets: 7, request_id: 'r-1' };
   await log.write({ ...entry, audit_id: 'a-1', at: before(60 * 24 * 2), result: { queued: 6, not_found: 1 } });
@@ -212,6 +218,8 @@ async function changes(answer: Answer, file: (name: string, text: string) => str
   await answer('rows', 'import', rows, '--tenant', 'T1');
   await answer('retry', 'due-1', 'stopped', 'sent', 'unknown');
   await answer('retry', 'waiting');
+  await answer('correct', 'cancelled', '--subject', 'Another', '--dry-run');
+  await answer('correct', 'sent', '--subject', 'Another');
   await answer('cancel', 'due-2', 'sending', 'sent', 'unknown');
   await answer('cancel', 'due-2');
   await answer('reconcile');

@@ -25,13 +25,14 @@ interface Suggestion {
 
 /** Sentences that name a command without its arguments say where it is described. */
 const IN_WORDS =
-  /^(?:(?:<command>|--help|\.\.\.|…)|(?:retry|cancel|show|forget|replay|emails|members|outcomes|dlq|keys|spool|newsletters|senders)$|outcomes resend$|senders allow$|"\$@")/;
+  /^(?:(?:<command>|--help|\.\.\.|…)|(?:retry|correct|cancel|show|forget|replay|emails|members|outcomes|dlq|keys|spool|newsletters|senders)$|outcomes resend$|senders allow$|"\$@")/;
 /** Run by tests of their own, as they need what this world has not. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   preflight: 'test/cli/commands/status/preflight.test.ts',
   console: 'test/cli/commands/console',
   spool: 'test/client/spool',
   'verify --resume': 'test/cli/commands/verify/verify.test.ts',
+  correct: 'test/application/chosen/correct.test.ts',
   'outcomes resend': 'test/cli/documented-rights.test.ts',
   'emails test': 'test/cli/documented-rights.test.ts',
 };

@@ -5,6 +5,7 @@ import type { IndexStore } from '../../src/core/indexing/index-row.ts';
 import type { RowScan } from '../../src/core/indexing/reconcile.ts';
 import type { ForeignRow, NotificationRow } from '../../src/core/model/notification.ts';
 import { type DueIndex, workQueueOf } from '../../src/core/model/work-index.ts';
+import type { CorrectionStore } from '../../src/core/operator/correct.ts';
 import type { MalformedEntries } from '../../src/core/sweep/malformed-entries.ts';
 import { dueRow, iso } from '../support/rows.ts';
 
@@ -20,6 +21,7 @@ export interface StoreUnderTest {
   readonly indexStore: IndexStore;
   readonly scan: RowScan;
   readonly successors: SuccessorStore;
+  readonly corrections: CorrectionStore;
   /** Puts a row as any writer could. */
   put(row: ForeignRow): Promise<void>;
   get(log_id: string): Promise<ForeignRow | undefined>;

@@ -3,6 +3,7 @@ import { createContentStore } from '../../src/adapters/dynamodb/delivery/content
 import { createClaimStore, createRecordStore } from '../../src/adapters/dynamodb/delivery/delivery-stores.ts';
 import { createSuccessorStore } from '../../src/adapters/dynamodb/delivery/successor-store.ts';
 import { createIndexStore, createRowScan } from '../../src/adapters/dynamodb/indexing/index-store.ts';
+import { createCorrectionStore } from '../../src/adapters/dynamodb/operator/correction-store.ts';
 import { createDueIndex } from '../../src/adapters/dynamodb/sweep/due-index.ts';
 import { createEventRows, createOperatorRows } from '../../src/adapters/dynamodb/table/guarded-update.ts';
 import { malformedEntries } from '../../src/core/delivery/take-over.ts';
@@ -14,6 +15,7 @@ import { Tables } from '../../tools/simulation/twins/tables.ts';
 import { Stores } from '../../tools/simulation/world/stores.ts';
 import { claimSuite } from './claim-suite.ts';
 import { contentSuite } from './content-suite.ts';
+import { correctionSuite } from './correction-suite.ts';
 import { failoverSuite } from './failover-suite.ts';
 import { indexingSuite } from './indexing-suite.ts';
 import { describeOnDynamoDb } from './on-dynamodb.ts';
@@ -21,7 +23,8 @@ import type { StoreUnderTest } from './store-under-test.ts';
 import { workIndexSuite } from './work-index-suite.ts';
 
 function storeSuite(store: () => StoreUnderTest): void {
-  for (const suite of [claimSuite, workIndexSuite, contentSuite, failoverSuite, indexingSuite]) suite(store);
+  for (const suite of [claimSuite, workIndexSuite, contentSuite, failoverSuite, indexingSuite, correctionSuite])
+    suite(store);
 }
 
 const now = () => new Date();
@@ -58,6 +61,7 @@ describe('storage of the simulated world', () => {
       records: room('records'),
       contents: room('contents'),
       successors: room('successors'),
+      corrections: room('corrections'),
       malformed: room('malformed'),
       indexStore: { index: indexing.index, hasContent: indexing.hasContent, putContent: putInSteps(indexing) },
       dueIndex: stores.tables.dueIndex,
@@ -95,6 +99,7 @@ describeOnDynamoDb<StoreUnderTest>(
     indexStore: createIndexStore({ client, tables, sealer, hashKey }),
     scan: createRowScan(client, tables),
     successors: createSuccessorStore(client, tables),
+    corrections: createCorrectionStore({ client, tables, sealer, hashKey, clock: now }),
     put,
     get,
   }),

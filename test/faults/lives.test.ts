@@ -87,6 +87,19 @@ describe('a notification that lives twice', () => {
     expect(sent).toEqual([{ log_id: 'log-1-fallback-3', attempt: 0, recipient, body }]);
   });
 
+  it('is not kept from the recipient that it has now by what the one before has said', async () => {
+    const { put, takeIn, row } = world(wrong);
+    put({ ...ANEW, send_status: 'FAILED', ...content('first') });
+    await takeIn('1');
+    const said = { suppressed: true, complained_at: iso() };
+    put({ ...row(), ...said, message_body: 'only other words' });
+    await takeIn('2');
+    expect(row()).toMatchObject({ ...said, life: expect.any(Number) });
+    put({ ...row(), ...content('second') });
+    await takeIn('3');
+    for (const name of Object.keys(said)) expect(row()).not.toHaveProperty(name);
+  });
+
   it('keeps nothing of a worker that died between the content of a successor and its row', async () => {
     const { tables, put, takeIn, work, row, sent } = world(wrong);
     put({ ...ANEW, send_status: 'FAILED', ...content('first') });

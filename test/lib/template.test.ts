@@ -465,6 +465,7 @@ describe('the outputs', () => {
       'EmailBatchesTable',
       'EmailRecipientsTable',
       'EmailsTable',
+      'IntegrationSecretPrefix',
       'LaneQueues',
       'MembersTable',
       'MetricNamespace',

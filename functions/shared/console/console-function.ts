@@ -6,6 +6,7 @@ import type { Deployment } from '../../../src/adapters/deployment/deployment.ts'
 import { isOfNewsletters, LACKS, ofStage, tablesOf } from '../../../src/adapters/deployment/stage-parts.ts';
 import { createConsole, refuse } from '../../../src/application/console.ts';
 import type { AnyRoute, Caller } from '../../../src/application/route.ts';
+import type { Channel } from '../../../src/core/model/channels.ts';
 import { HistoryUnavailableError } from '../../../src/core/operator/views/outcome-series.ts';
 import { requestOf, resultOf } from '../../../src/http/api-gateway.ts';
 import type { HttpAnswer, HttpRequest } from '../../../src/http/kernel.ts';
@@ -48,7 +49,13 @@ export const bindConsole = (routes: readonly AnyRoute[]) =>
   bindFunction(consoleApiEnv, (env, { logger }) => {
     const dynamodb = createApiDynamoDb();
     const sqs = createSqs();
-    const { sealer, hashKey } = createSecretsAndKeys(env, dynamodb);
+    const { sealer, hashKey, secrets, integrationNames } = createSecretsAndKeys(env, dynamodb);
+    const integrations = async (channel: Channel) => {
+      const { oldPrefix } = integrationNames;
+      const prefix = oldPrefix === undefined ? integrationNames.prefix : `${oldPrefix}${channel}/`;
+      const { createIntegrationCredentials } = await import('../../../src/adapters/secrets/integration-credentials.ts');
+      return createIntegrationCredentials(secrets, { prefix, oldPrefix });
+    };
     const startRun = async (operation_id: string) => {
       await sqs.send(
         new SendMessageCommand({ QueueUrl: env.OPERATIONS_QUEUE, MessageBody: JSON.stringify({ operation_id }) }),
@@ -58,7 +65,7 @@ export const bindConsole = (routes: readonly AnyRoute[]) =>
       (await import('../runtime/clients/lambda.ts')).invokeAgain({ continued: true }, env.VERIFY_FUNCTION);
     const answer = createConsole(
       {
-        deployment: { ...deploymentOf(env), recipientHashKey: hashKey, sealer: () => sealer },
+        deployment: { ...deploymentOf(env), recipientHashKey: hashKey, sealer: () => sealer, integrations },
         dynamodb,
         sqs,
         clock: () => new Date(),
@@ -83,7 +90,7 @@ export const bindConsole = (routes: readonly AnyRoute[]) =>
 type Env = v.InferOutput<typeof consoleApiEnv>;
 
 /** The deployment as commands see it, as far as the console's routes use it. */
-function deploymentOf(env: Env): Omit<Deployment, 'recipientHashKey' | 'sealer'> {
+function deploymentOf(env: Env): Omit<Deployment, 'recipientHashKey' | 'sealer' | 'integrations'> {
   return {
     tables: tablesOf({
       notification_log: env.NOTIFICATION_LOG_TABLE,

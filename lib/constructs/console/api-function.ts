@@ -15,16 +15,16 @@ import {
   allow,
   changeNewsletters,
   on,
-  openRecipients,
   queryIndexes,
   readSecrets,
+  sealRecipients,
   useAudit,
   useKinds,
   useTableKey,
 } from '../function/permissions.ts';
 import { metricNamespace, ServiceFunction } from '../function/service-function.ts';
 import { API_TIMEOUT } from '../intake/api-functions.ts';
-import { laneArns, laneUrls } from '../lanes/channel-lanes.ts';
+import { integrationPrefix, integrationSecrets, laneArns, laneUrls } from '../lanes/channel-lanes.ts';
 import { recipientTables } from '../newsletter/job-access.ts';
 import { allowBulk, emailRights, newsletterConfigurationSet } from '../newsletter/newsletter-sending.ts';
 import { deployedStack } from '../platform/deployed-stack.ts';
@@ -95,6 +95,7 @@ function apiFunction(
     environment: {
       ...shared,
       LANE_QUEUES: Stack.of(scope).toJsonString(laneUrls(channels)),
+      INTEGRATION_SECRET_OLD_PREFIX: integrationPrefix(config),
       OPERATIONS_QUEUE: operations.queueUrl,
       VERIFY_FUNCTION: verify.functionName,
       ...(apiKeys && { API_KEYS_TABLE: apiKeys.tableName }),
@@ -104,7 +105,8 @@ function apiFunction(
     permissions: [
       on(tables.log, 'BatchGetItem', 'UpdateItem', 'PartiQLUpdate'),
       queryIndexes(tables.log, WORK_INDEX, HISTORY_INDEX, NOTIFICATION_INDEX),
-      on(tables.content, 'GetItem', 'BatchGetItem'),
+      // A correction puts the content anew.
+      on(tables.content, 'GetItem', 'BatchGetItem', 'PutItem'),
       on(tables.retryLog, 'Query', 'GetItem', 'PartiQLInsert', 'PutItem'),
       // Breakers, budgets and sweeps are read; only bulk operations are written.
       on(tables.pipelineState, 'Query', 'GetItem'),
@@ -112,13 +114,14 @@ function apiFunction(
       ...(apiKeys ? [on(apiKeys, 'Scan', 'PutItem', 'UpdateItem')] : []),
       ...useAudit(tables.audit),
       useTableKey(encryption.dataKey),
-      ...openRecipients(encryption, tables),
+      ...sealRecipients(encryption, tables),
       ...readSecrets(encryption, encryption.recipientHashSecret),
       allow(['sqs:GetQueueAttributes', 'sqs:SendMessage'], laneArns(channels)),
       allow(['sqs:SendMessage'], [operations.queueArn]),
       allow(['lambda:InvokeFunction'], [verify.functionArn]),
     ],
     wildcards: [
+      integrationSecrets(scope, config, 'A correction asks whose an integration is, which only its secret says.'),
       {
         statement: allow(['cloudwatch:GetMetricData'], ['*']),
         resource: '*',

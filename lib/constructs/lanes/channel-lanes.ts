@@ -119,7 +119,7 @@ export class ChannelLanes extends Construct {
           SEND_TIMEOUT_SECONDS: String(SEND_MS / 1000),
           RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
           INTEGRATION_SECRET_PREFIX: integrationSecretPrefix(config, channel),
-          INTEGRATION_SECRET_OLD_PREFIX: oldIntegrationSecretPrefix(config),
+          INTEGRATION_SECRET_OLD_PREFIX: integrationPrefix(config),
         } satisfies SenderEnv),
         ...provider?.environment,
       },
@@ -153,14 +153,28 @@ export function laneArns(channels: Channels): string[] {
   return Object.values(channels).flatMap(({ express, standard }) => [express.queueArn, standard.queueArn]);
 }
 
-/** The prefix of secrets from before each channel had its own: they may belong to any channel. */
-function oldIntegrationSecretPrefix(config: StageConfig): string {
+/** With the channel that of its secrets; alone of those from before each channel had its own, which may be of any. */
+export function integrationPrefix(config: StageConfig): string {
   return `notification-retry/${config.stage}/integrations/`;
 }
 
 /** The name of an integration's secret is this prefix and the row's `integration_config_id`. */
 function integrationSecretPrefix(config: StageConfig, channel: Channel): string {
-  return `${oldIntegrationSecretPrefix(config)}${channel}/`;
+  return `${integrationPrefix(config)}${channel}/`;
+}
+
+/** The right to read every integration's secret. */
+export function integrationSecrets(scope: Construct, config: StageConfig, reason: string): WildcardPermission {
+  const resource = secretArns(scope, integrationPrefix(config));
+  return { statement: allow(READ_SECRET, [resource]), resource, reason };
+}
+
+const READ_SECRET = ['secretsmanager:GetSecretValue'];
+
+/** Secrets Manager adds six characters to the end of each ARN. */
+function secretArns(scope: Construct, prefix: string): string {
+  const { partition, region, account } = Stack.of(scope);
+  return `arn:${partition}:secretsmanager:${region}:${account}:secret:${prefix}*`;
 }
 
 /**
@@ -168,22 +182,17 @@ function integrationSecretPrefix(config: StageConfig, channel: Channel): string 
  * channel's, and so the prefixes of the other channels are denied (docs/decisions/channels/outbound-http.md#0086).
  */
 function readIntegrationSecrets(scope: Construct, config: StageConfig, channel: Channel): WildcardPermission[] {
-  const { partition, region, account } = Stack.of(scope);
-  // Secrets Manager adds six characters to the end of each ARN.
-  const arns = (prefix: string) => `arn:${partition}:secretsmanager:${region}:${account}:secret:${prefix}*`;
-  const old = arns(oldIntegrationSecretPrefix(config));
   const others = CHANNELS.filter((other) => other !== channel).map((other) =>
-    arns(integrationSecretPrefix(config, other)),
+    secretArns(scope, integrationSecretPrefix(config, other)),
   );
-  const actions = ['secretsmanager:GetSecretValue'];
   return [
-    {
-      statement: allow(actions, [old]),
-      resource: old,
-      reason: 'Integrations are added without a deployment; the prefix is the narrowest name their secrets share.',
-    },
+    integrationSecrets(
+      scope,
+      config,
+      'Integrations are added without a deployment; the prefix is the narrowest name their secrets share.',
+    ),
     ...others.map((resource) => ({
-      statement: new PolicyStatement({ effect: Effect.DENY, actions, resources: [resource] }),
+      statement: new PolicyStatement({ effect: Effect.DENY, actions: READ_SECRET, resources: [resource] }),
       resource,
       reason: 'It denies what belongs to another channel.',
     })),

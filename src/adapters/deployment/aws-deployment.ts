@@ -1,6 +1,6 @@
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import * as v from 'valibot';
-import { CHANNELS, LANES } from '../../core/model/channels.ts';
+import { CHANNELS, type Channel, LANES } from '../../core/model/channels.ts';
 import { HistoryUnavailableError, type MetricHistory } from '../../core/operator/views/outcome-series.ts';
 import { createSecretsManagerSource } from '../secrets/secrets-manager.ts';
 import { type Deployment, DeploymentNotFoundError } from './deployment.ts';
@@ -32,6 +32,8 @@ const outputs = v.object({
   RecipientHashSecret: v.optional(text),
   /** Absent from stacks that were deployed before there was a reconciler. */
   ReconcilerFunction: v.optional(text),
+  /** Absent from stacks that were deployed before operators could correct notifications. */
+  IntegrationSecretPrefix: v.optional(text),
   /** Absent from a stage without monitoring. */
   MetricNamespace: v.optional(text),
 });
@@ -70,6 +72,7 @@ async function findAwsDeployment(env: NodeJS.ProcessEnv): Promise<Deployment> {
     dead_letter_queues: ofStage(CHANNELS, rest.DeadLetterQueues, LACKS.channel),
     ...settingsIn(rest),
     recipientHashKey: () => readHashKey(stack, rest.RecipientHashSecret),
+    integrations: (channel) => openIntegrations(stack, rest.IntegrationSecretPrefix, channel),
     operator: async () => (await import('./caller-identity.ts')).callerIdentity(env),
     ...(rest.ReconcilerFunction !== undefined && { reconciler: rest.ReconcilerFunction }),
     metricHistory: () => openHistory(stack, rest.MetricNamespace),
@@ -84,6 +87,15 @@ async function openHistory(stack: string, namespace: string | undefined): Promis
     throw new HistoryUnavailableError(LACKS.monitoring, `Deploy ${stack} with monitoring.`);
   }
   return (await import('../metric-history/cloudwatch-history.ts')).openMetricHistory(namespace);
+}
+
+async function openIntegrations(stack: string, prefix: string | undefined, channel: Channel) {
+  if (prefix === undefined) {
+    throw new DeploymentNotFoundError(`The stack ${stack} has no output IntegrationSecretPrefix: deploy it anew.`);
+  }
+  const { createIntegrationCredentials } = await import('../secrets/integration-credentials.ts');
+  const names = { prefix: `${prefix}${channel}/`, oldPrefix: prefix };
+  return createIntegrationCredentials(createSecretsManagerSource(), names);
 }
 
 async function readHashKey(stack: string, secret: string | undefined): Promise<string> {

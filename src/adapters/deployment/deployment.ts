@@ -4,6 +4,7 @@ import { ExplainedError } from '../../core/model/problem.ts';
 import type { RetryPolicy } from '../../core/model/retry-policy.ts';
 import type { MetricHistory } from '../../core/operator/views/outcome-series.ts';
 import type { Sealer } from '../sealing/sealer.ts';
+import type { IntegrationCredentials } from '../secrets/integration-credentials.ts';
 import type { TableNames } from './stage-parts.ts';
 
 /**
@@ -31,6 +32,8 @@ export interface Deployment {
   readonly recipientHashKey: () => Promise<string>;
   /** Seals and opens what identifies people, with data keys that the given client reads and writes. */
   readonly sealer: (dynamodb: DynamoDBClient) => Sealer;
+  /** The secrets of a channel's integrations, to ask whose they are. */
+  readonly integrations: (channel: Channel) => Promise<Pick<IntegrationCredentials, 'load'>>;
   /**
    * Waits at most ten seconds until the rows that were put before are in the work index. False when some are not, or
    * when the runtime did not say. Only the local runtime can tell. On AWS the indexer adds rows within about a

@@ -5,7 +5,8 @@ import { CHANNELS, type Channel } from '../../core/model/channels.ts';
 import { HistoryUnavailableError } from '../../core/operator/views/outcome-series.ts';
 import { pidExists } from '../../processes/process-identity.ts';
 import { createLogHistory } from '../metric-history/log-history.ts';
-import { createLocalKeyWrap, createSecretsFileSource } from '../secrets/secrets-file.ts';
+import { createIntegrationCredentials } from '../secrets/integration-credentials.ts';
+import { createLocalKeyWrap, createSecretsFileSource, FILE_INTEGRATION_PREFIX } from '../secrets/secrets-file.ts';
 import { type Deployment, DeploymentNotFoundError } from './deployment.ts';
 import { openSealer } from './deployment-clients.ts';
 import {
@@ -92,6 +93,8 @@ function deploymentOf(file: v.InferOutput<typeof endpointsFile>): Deployment {
       );
     },
     recipientHashKey: () => secret('recipient_hash_key'),
+    integrations: async () =>
+      createIntegrationCredentials(createSecretsFileSource(file.secrets_file), { prefix: FILE_INTEGRATION_PREFIX }),
     sealer: openSealer(
       createLocalKeyWrap(async () => Buffer.from(await secret('recipient_key'), 'base64')),
       tables.data_keys,

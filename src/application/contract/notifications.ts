@@ -118,6 +118,8 @@ export const notificationDetail = v.strictObject({
   /** What a person should do about the failure; null when nothing is left to do. */
   remedy: v.nullable(v.string()),
   actions: v.strictObject(v.entriesFromList(ACTIONS, actionCheck)),
+  /** Whether its recipient, text or integration can be corrected. */
+  correction: actionCheck,
   commands: v.array(shellLine),
 });
 export type NotificationDetail = Out<typeof notificationDetail>;
@@ -149,3 +151,46 @@ export const actionAnswer = v.strictObject({
   command: v.string(),
 });
 export type ActionAnswer = Out<typeof actionAnswer>;
+
+/** What an operator may put in place of what a notification has. */
+export const CORRECTED = ['recipient', 'subject', 'body', 'integration_config_id'] as const;
+export type CorrectedField = (typeof CORRECTED)[number];
+
+const written = (most: number) =>
+  v.pipe(
+    v.string(),
+    v.minLength(1, 'must not be empty'),
+    v.maxLength(most, `must have at most ${most} characters`),
+    v.check((text) => text.isWellFormed(), 'must be well-formed Unicode'),
+  );
+
+/** What is absent stays as it is. The lengths are those of the table document, and of the API. */
+export const correctedEntries = {
+  recipient: v.optional(written(500)),
+  subject: v.optional(written(500)),
+  body: v.optional(written(262_144)),
+  integration_config_id: v.optional(written(50)),
+};
+
+export const correctBody = v.strictObject({
+  request_id: requestId,
+  ...correctedEntries,
+  /** updated_at, as a person saw it: what has changed since is refused. */
+  shown: v.optional(v.string()),
+  /** Says what would change. */
+  dry_run: v.optional(v.boolean(), false),
+});
+
+/** Kept by the audit log for a repeated request: it says neither an address nor a text. */
+export const correctAnswer = v.strictObject({
+  request_id: v.string(),
+  dry_run: v.boolean(),
+  repeated: v.boolean(),
+  /** `queued`: it is sent now, in another life. */
+  result: v.picklist(['queued', 'refused', 'not_found']),
+  because: v.exactOptional(v.string()),
+  /** An address masked, a text by its length. */
+  changes: v.array(v.strictObject({ field: v.picklist(CORRECTED), from: v.string(), to: v.string() })),
+  command: v.string(),
+});
+export type CorrectAnswer = Out<typeof correctAnswer>;

@@ -5,6 +5,7 @@ import {
   bodyFault,
   type FailedAttempt,
   type NotificationRequest,
+  routeFault,
   scheduleFault,
 } from '../../core/intake/notification-request.ts';
 import { CHANNELS } from '../../core/model/channels.ts';
@@ -41,41 +42,14 @@ const fallbackAndBody = v.object({ fallback: v.object({ channel }), body: v.stri
 const route = v.object({ channel, recipient: v.string(), integration_config_id: v.optional(v.unknown()) });
 const fallbackRoute = v.object({ fallback: route });
 
+const isAddress = (text: string) => mailbox(text) !== undefined;
+
 /** What several fields show together, if they are readable, whatever else is wrong with the request. */
 function contentFaults(input: unknown): FieldFault[] {
-  const own = v.is(route, input) && routeFault(input);
-  const other = v.is(fallbackRoute, input) && routeFault(input.fallback, 'fallback.');
+  const own = v.is(route, input) && routeFault(input, isAddress);
+  const other = v.is(fallbackRoute, input) && routeFault(input.fallback, isAddress, 'fallback.');
   const faults = [own, other].filter((fault) => fault !== undefined && fault !== false);
   return [...faults, ...bodyFaults(input)];
-}
-
-/**
- * What the channel can never take, as far as the request shows it without the integration's secret. Plain http is for
- * receivers on this machine, to which only the local runtime posts.
- */
-function routeFault(
-  { channel, recipient, integration_config_id }: v.InferOutput<typeof route>,
-  of = '',
-): FieldFault | undefined {
-  const path = `${of}recipient`;
-  if (channel === 'email') {
-    const message = 'must be one e-mail address: ASCII characters, an @ sign, and a domain';
-    return mailbox(recipient) === undefined ? { path, rule: 'email', message } : undefined;
-  }
-  if (integration_config_id !== undefined || isTarget(recipient)) return undefined;
-  if (channel === 'webhook' || recipient.includes('://')) {
-    return { path, rule: 'url', message: 'must be an https URL without a user name or password' };
-  }
-  const message = `is required, unless recipient is the URL of ${channel === 'slack' ? 'an incoming webhook' : 'a workflow'}`;
-  return { path: `${of}integration_config_id`, rule: 'required', message };
-}
-
-function isTarget(text: string): boolean {
-  const url = URL.parse(text.trim());
-  if (url === null || url.username !== '' || url.password !== '') return false;
-  return (
-    url.protocol === 'https:' || (url.protocol === 'http:' && /^(localhost|127\.[\d.]+|\[::1\])$/.test(url.hostname))
-  );
 }
 
 function bodyFaults(input: unknown): FieldFault[] {

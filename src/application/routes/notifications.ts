@@ -1,10 +1,14 @@
 import * as v from 'valibot';
-import { act, revealContent, tryAction } from '../actions.ts';
+import { act, revealContent, tryAction } from '../chosen/actions.ts';
+import { correctNotification } from '../chosen/correct.ts';
 import { shellCommand } from '../contract/choices.ts';
 import { decisionBody } from '../contract/fields.ts';
 import {
   actionAnswer,
   actionBody,
+  type CorrectedField,
+  correctAnswer,
+  correctBody,
   notificationDetail,
   notificationList,
   notificationsQuery,
@@ -20,6 +24,14 @@ import {
 import { decision, list, question, show } from '../route.ts';
 
 const COMMANDS = { redrive: 'retry --redrive', retry: 'retry', cancel: 'cancel', give_up: 'dlq drop' } as const;
+
+/** Neither an address nor a text stands in the line. */
+const CORRECT_OPTIONS: Readonly<Record<CorrectedField, (to: string) => readonly string[]>> = {
+  recipient: () => ['--recipient', '-'],
+  subject: () => ['--subject', 'SUBJECT'],
+  body: () => ['--body', 'FILE'],
+  integration_config_id: (to) => ['--integration', to],
+};
 
 /** Notifications: lists, one with its attempts, its recipient, and what operators do with those that they chose. */
 export const NOTIFICATION_ROUTES = [
@@ -66,6 +78,18 @@ export const NOTIFICATION_ROUTES = [
     answer: v.strictObject({ recipient_hash: v.string() }),
     command: ['list --recipient - --tenant TENANT'],
     handle: async ({ input }, { deployment }) => ({ recipient_hash: await recipientFilter(input, deployment) }),
+  }),
+  decision('POST /api/notifications/{log_id}/correct', correctBody, {
+    operation_id: 'correct',
+    summary: 'Corrects recipient, subject, body or integration, and sends it in another life',
+    answer: correctAnswer,
+    command: ['correct', 'log_id'],
+    max_bytes: 1_048_576,
+    decide: ({ path, input: { request_id: _, ...asked } }, deps) => correctNotification(path.log_id, asked, deps),
+    show({ answer, repeated }, { path: { log_id }, input: { dry_run, request_id } }, { local }) {
+      const options = answer.changes.flatMap(({ field, to }) => CORRECT_OPTIONS[field](to));
+      return { request_id, dry_run, repeated, ...answer, command: shellCommand('correct', local, options, [log_id]) };
+    },
   }),
   decision('POST /api/actions', actionBody, {
     operation_id: 'act',

@@ -34,7 +34,7 @@ export const REMAINS = [
   'Backups (point-in-time recovery) and the tables’ streams keep what was erased for up to 35 days.',
   'Addresses in the sealed chunks of newsletters expire after newsletter.recipientDays (90 unless configured).',
   'Hashes of suppressions and unsubscriptions stay, and that the address is gone: they keep the promise not to write again.',
-  'Records of the audit log about who was shown the address, or suppressed it, keep its keyed hash for 400 days.',
+  'Records of the audit log about who was shown the address, suppressed it or corrected it, keep its keyed hash for 400 days.',
 ] as const;
 
 /**

@@ -59,7 +59,7 @@ export interface ContentStore {
    * Rejects within seconds without an answer. Content of a row that was redriven near its end is kept as long as the row.
    * @throws ContentUnreadableError when no retry will help
    */
-  read(row: Pick<NotificationRow, 'log_id' | 'tenant_id' | 'expires_at'>): Promise<NotificationContent>;
+  read(row: Pick<NotificationRow, 'log_id' | 'tenant_id' | 'expires_at' | 'life'>): Promise<NotificationContent>;
 }
 
 /** The content will never become readable. The message says why, without quoting the content. */

@@ -13,7 +13,7 @@ import {
   UPDATED_BY,
 } from '../model/notification.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
-import { OF_FORMER_LIFE } from '../model/row-change.ts';
+import { OF_AN_END, OF_FORMER_LIFE, OF_FORMER_RECIPIENT } from '../model/row-change.ts';
 import { isGivenUp, parseWorkQueue, workQueueOf } from '../model/work-index.ts';
 import { workFaults } from '../model/work-rules.ts';
 import { contentFaults, rowFaults } from './row-rules.ts';
@@ -111,8 +111,10 @@ export function planIndex(
   const written = { updated_at: now.toISOString(), updated_by: UPDATED_BY };
   const host = hostOf(row, inline);
   const keys = workKeys(row, log_id, taking);
-  const former =
-    life === undefined ? [] : OF_FORMER_LIFE.filter((column) => row[column] !== undefined && !(column in keys));
+  const isAnothers = life !== undefined && (row['recipient_address'] ?? '') !== '';
+  const former = [...(life === undefined ? [] : OF_FORMER_LIFE), ...(isAnothers ? OF_FORMER_RECIPIENT : [])].filter(
+    (column) => row[column] !== undefined && !(column in keys),
+  );
   const removed: readonly string[] = [...moved.remove, ...former];
   // DynamoDB refuses a change that names a column twice, as a former time that is written anew in UTC.
   const kept = Object.fromEntries(Object.entries(history).filter(([column]) => !removed.includes(column)));
@@ -134,9 +136,7 @@ export function planIndex(
  * What a row that is to be sent again had: why it was given up, or is to be, its letter, and the note of a message for its
  * former time, which within the same second would pass for one of the new time.
  */
-const OF_BEFORE = [
-  ...['failure_reason', 'give_up', 'queued_for', 'dead_message_id', 'dead_run_id', 'dead_enqueued_at', 'dead_sent_at'],
-] as const satisfies readonly string[];
+const OF_BEFORE: readonly string[] = [...OF_AN_END, 'queued_for'];
 
 /** A writer that has not settled its own attempt within this time has crashed (docs/decisions/delivery/untrusted-rows.md). */
 const SENDING_GRACE_MS = 3_600_000;

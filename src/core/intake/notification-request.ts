@@ -83,6 +83,44 @@ export function bodyFault(channel: Channel, body: string, of: 'body' | 'fallback
       };
 }
 
+interface Route {
+  readonly channel: Channel;
+  readonly recipient: string;
+  /** By which its messages go; whether there is one decides. */
+  readonly integration_config_id?: unknown;
+}
+
+/**
+ * What the channel can never take, as far as the request shows it without the integration's secret. Plain http is for
+ * receivers on this machine, to which only the local runtime posts.
+ * @param isAddress whether it is one e-mail address as SES takes it
+ */
+export function routeFault(
+  { channel, recipient, integration_config_id }: Route,
+  isAddress: (text: string) => boolean,
+  of = '',
+): FieldFault | undefined {
+  const path = `${of}recipient`;
+  if (channel === 'email') {
+    const message = 'must be one e-mail address: ASCII characters, an @ sign, and a domain';
+    return isAddress(recipient) ? undefined : { path, rule: 'email', message };
+  }
+  if (integration_config_id !== undefined || isTarget(recipient)) return undefined;
+  if (channel === 'webhook' || recipient.includes('://')) {
+    return { path, rule: 'url', message: 'must be an https URL without a user name or password' };
+  }
+  const message = `is required, unless recipient is the URL of ${channel === 'slack' ? 'an incoming webhook' : 'a workflow'}`;
+  return { path: `${of}integration_config_id`, rule: 'required', message };
+}
+
+function isTarget(text: string): boolean {
+  const url = URL.parse(text.trim());
+  if (url === null || url.username !== '' || url.password !== '') return false;
+  return (
+    url.protocol === 'https:' || (url.protocol === 'http:' && /^(localhost|127\.[\d.]+|\[::1\])$/.test(url.hostname))
+  );
+}
+
 /** A row lives two years. A later scheduled time would leave too little of them for its history. */
 const LATEST_DAYS = 365;
 const DAY_MS = 86_400_000;

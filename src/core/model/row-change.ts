@@ -18,6 +18,17 @@ export const OF_FORMER_LIFE = [
   'next_life',
 ] as const satisfies readonly (keyof NotificationRow)[];
 
+/** What the recipient of before has said: the one who is named now has not. */
+export const OF_FORMER_RECIPIENT = [
+  'suppressed',
+  'complained_at',
+] as const satisfies readonly (keyof NotificationRow)[];
+
+/** Why a row was given up, or is to be, and its letter. */
+export const OF_AN_END = [
+  ...(['failure_reason', 'give_up', 'dead_message_id', 'dead_run_id', 'dead_enqueued_at', 'dead_sent_at'] as const),
+] as const satisfies readonly (keyof NotificationRow)[];
+
 export function withChange(row: NotificationRow, change: RowChange): NotificationRow {
   const next: Record<string, unknown> = { ...row, ...change.set };
   for (const name of change.remove ?? []) delete next[name];

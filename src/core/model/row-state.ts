@@ -62,8 +62,11 @@ export type RetryCheck =
   | { readonly state: Extract<RowState, 'abandoned' | 'due' | 'waiting' | 'dead' | 'stopped'> }
   | { readonly refused: string };
 
-/** Checks the row as it is. A delivered notification is never sent again (invariant 5). */
-export function checkRetry(row: NotificationRow, now: Date): RetryCheck {
+/**
+ * Checks the row as it is. A delivered notification is never sent again (invariant 5).
+ * @param recipient whether it would go to the one that it has; a wrong one gets nothing until it is corrected
+ */
+export function checkRetry(row: NotificationRow, now: Date, recipient: 'same' | 'another' = 'same'): RetryCheck {
   if (row.erased_at !== undefined && row.send_status !== 'SUCCESS') {
     return { refused: 'its recipient and content were erased: nothing is left to send' };
   }
@@ -77,7 +80,7 @@ export function checkRetry(row: NotificationRow, now: Date): RetryCheck {
     case 'claimed':
       return { refused: `an attempt is under way until ${row.claim_until} at the latest; check again after that` };
     case 'stopped':
-      return checkStopped(row);
+      return checkStopped(row, recipient);
     case 'set_aside':
       return { refused: whySetAside(row) };
     case 'not_taken_in':
@@ -93,12 +96,12 @@ function whySetAside(row: NotificationRow): string {
     : `it is malformed, and its writer has to correct it: ${describeFaults(workFaults(row))}`;
 }
 
-function checkStopped(row: NotificationRow): RetryCheck {
+function checkStopped(row: NotificationRow, recipient: 'same' | 'another'): RetryCheck {
   const { successor_log_id, failure_reason, channel } = row;
   if (successor_log_id !== undefined) {
     return { refused: `it continues on its fallback channel as ${successor_log_id}; retry that one` };
   }
-  return failure_reason === 'INVALID_RECIPIENT'
+  return failure_reason === 'INVALID_RECIPIENT' && recipient === 'same'
     ? { refused: `INVALID_RECIPIENT: ${remedyOf(failure_reason, row, channel)}` }
     : { state: 'stopped' };
 }

@@ -82,7 +82,7 @@ export async function retryNow(
   const results = prepared.map(({ result, changed }) => {
     if (!refused.has(result.log_id)) return result;
     return changed
-      ? { ...result, because: 'SQS did not take its message; it is due, and the next sweep sends it' }
+      ? { ...result, because: LEFT_TO_SWEEP }
       : { ...result, result: 'failed' as const, because: 'SQS did not take its message; run the command again' };
   });
   const messages = outgoing.map(({ message }) => message).filter(({ log_id }) => !refused.has(log_id));
@@ -116,5 +116,7 @@ export function changeRow<Plan extends { readonly change?: RowChange | undefined
   return changeUntil(() => rows.read(log_id), plan, change, { tries: CHANGE_TRIES });
 }
 
+export const LEFT_TO_SWEEP = 'SQS did not take its message; it is due, and the next sweep sends it';
+export const CHANGED = 'it has changed since it was shown: look at it again';
 export const NOT_FOUND = 'there is no such notification';
 export const OUTRUN = 'other processes kept changing it; look at it with `ops show`, then run the command again';

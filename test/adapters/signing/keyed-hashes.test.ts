@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { readPageToken, signPageToken } from '../../../src/adapters/api-keys/page-token.ts';
 import { keyedHash, recipientHash } from '../../../src/adapters/signing/hashed-ids.ts';
 import { decideOnce } from '../../../src/application/audit.ts';
+import { correctionHash } from '../../../src/application/chosen/correct.ts';
 import { createIdentities } from '../../../src/application/requests/idempotency.ts';
 import type { KnownRequest } from '../../../src/core/operator/audit.ts';
 import { PROJECT_ROOT } from '../../support/project-root.ts';
@@ -21,6 +22,8 @@ const KEYED: Readonly<Record<string, (key: string, address: string) => string | 
   'log_id of an idempotency key': (key, address) => createIdentities(key).identify('T', address, {}).logId(0),
   'email_id of an idempotency key': (key, address) => createIdentities(key).emailIdOf('T', address),
   'recipient of a token': (key, address) => recipientInToken(`the secret of the tokens of ${key}`, address),
+  'hash of a corrected recipient in the audit log': (key, recipient) =>
+    String(correctionHash(key, 'T', 'recipient', { recipient })),
   'fingerprint of a decision': (key, address) => fingerprintOf(key, { to: address }),
 };
 

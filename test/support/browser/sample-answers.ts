@@ -59,6 +59,7 @@ export function detailOf(view: NotificationView): NotificationDetail {
       cancel: { possible: false, because: 'It is dead: nothing waits.' },
       give_up: { possible: true },
     },
+    correction: { possible: true },
     commands: [{ label: 'Show it', command: 'npm run ops -- show NL1 --local' }],
   };
 }

@@ -24,12 +24,20 @@ import { workQueueOf } from '../../../src/core/model/work-index.ts';
 
 import { startSqs } from '../../../src/local/stand-ins/stand-ins.ts';
 import { type Engine, startTestDynamoDb } from '../dynamodb.ts';
+import { credentialsOf } from '../memory-secrets.ts';
 import { dueRow } from '../rows.ts';
 import { sealerOn } from '../sealer.ts';
 import { createTables } from '../tables.ts';
 import { recordingTerminal, type TerminalScript } from './recording-terminal.ts';
 
 export const HASH_KEY = 'a key for tests';
+
+/** Whose the integrations are. */
+const INTEGRATIONS = {
+  'ic-new': { tenant_id: 'tenant-1' },
+  'ic-others': { tenant_id: 'tenant-2' },
+  'ic-every': { tenant_id: '*' },
+};
 
 export interface Ended {
   readonly code: number;
@@ -82,6 +90,7 @@ export async function startOperations(engine?: Engine) {
     newsletter_configuration_set: 'newsletters',
     recipientHashKey: async () => HASH_KEY,
     sealer: (given) => sealerOn(given, tables, masterKey),
+    integrations: async () => credentialsOf(INTEGRATIONS),
     metricHistory: async () => createLogHistory(directory),
     clients: {
       dynamodb: dynamodb.access,

@@ -9,7 +9,8 @@ import type { Acceptance, Memory, Stored } from './memory.ts';
  * Its writer puts another recipient into a row: the attempts that are claimed from now on go there. What is over stays so,
  * unless the whole row is put anew.
  */
-export function corrected(memory: Memory, was: Stored, { anew = false } = {}): Memory {
+/** @param fallback whether the recipient of its fallback is another one, too */
+export function corrected(memory: Memory, was: Stored, { anew = false, fallback = false } = {}): Memory {
   const log_id = String(was['log_id']);
   const { [log_id]: deletion, ...deletions } = memory.deleted;
   const isOver =
@@ -22,6 +23,7 @@ export function corrected(memory: Memory, was: Stored, { anew = false } = {}): M
     ...(anew && { deleted: deletions, erased: memory.erased.filter((one) => one !== log_id) }),
     ...((anew || !isOver) && { lives }),
     corrected: { ...memory.corrected, [log_id]: since },
+    ...(fallback && { elsewhere: [...memory.elsewhere, log_id] }),
     renamed: [...memory.renamed.filter((one) => one !== log_id), ...(hasEnded(was) ? [] : [log_id])],
   };
 }

@@ -24,6 +24,8 @@ export interface Memory {
   readonly corrected: Readonly<Record<string, number>>;
   /** Notifications whose recipient was changed before they were given up: a bounce of the former one is no end of them. */
   readonly renamed: readonly string[];
+  /** Those whose writer has named another recipient for their fallback, too. */
+  readonly elsewhere: readonly string[];
   /** Those that an operator has cancelled by a bulk operation, which takes successors, too. */
   readonly cancelled: readonly string[];
   /** The attempts that had been claimed when a notification was cancelled, or deleted by its writer. */
@@ -52,6 +54,7 @@ export const NOTHING_YET: Memory = {
   redriven: {},
   corrected: {},
   renamed: [],
+  elsewhere: [],
   cancelled: [],
   deleted: {},
   lives: {},

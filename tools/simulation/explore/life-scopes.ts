@@ -43,4 +43,27 @@ export const LIFE_SCOPES: Readonly<Record<string, NamedScope>> = {
     edits: 1,
     indexings: 1,
   },
+  'operator-corrects': {
+    about: 'a wrong recipient with a fallback, the event of a bounce, and an operator who corrects the recipient',
+    workers: 3,
+    given: [{ ...refused('INVALID_RECIPIENT', 'INVALID_RECIPIENT'), fallback: true }],
+    corrections: 1,
+    feedbacks: [BOUNCE],
+    reports: 1,
+  },
+  'operator-corrects-dead': {
+    about: 'a death, a redrive of its letter, and an operator who corrects the recipient',
+    ...dead,
+    given: [refused('AUTH_FAILED', 'AUTH_FAILED')],
+    workers: 3,
+    redrives: 1,
+    corrections: 1,
+  },
+  'operator-and-writer-correct': {
+    about: 'a time-out, the indexer, a writer who corrects the recipient, and an operator who does, too',
+    workers: 2,
+    given: [refused('NETWORK_TIMEOUT')],
+    corrections: 1,
+    ...anew(['recipient']),
+  },
 };

@@ -59,8 +59,9 @@ export async function drawHistory(seed: number, intruders: readonly Stored[] = [
   const draw = createRandom(seed, 'history');
   // Drawn apart, so that the seeds of before have the worlds of before.
   const erasures = createRandom(seed, 'erasures')() < 0.2 ? 1 : 0;
+  const corrections = createRandom(seed, 'corrections')() < 0.4 ? 2 : 0;
   const drawn = drawScope(createRandom(seed, 'scope'), intruders);
-  const scope = { ...drawn, erasures, ...drawForce(createRandom(seed, 'force'), drawn) };
+  const scope = { ...drawn, erasures, corrections, ...drawForce(createRandom(seed, 'force'), drawn) };
   const kinds = new Set<string>(FAULTS.filter(() => draw() < 0.5));
   const share = pick(draw, FAULT_SHARES);
   const world = new World(scope, new Troupe({ remember: false }));

@@ -35,7 +35,9 @@ export function putInSteps({ putFirst, readLife, putBehind }: ContentSteps): Ind
     const { there } = await putFirst(owner, content);
     if (there === undefined && !amends) return defined({ recipient_hash });
     if (there?.erased_at !== undefined) throw new ErasedError(ERASED);
-    const isKept = begins === 'kept' || (begins === undefined && (there?.sequence ?? '0') === sequence);
+    const isSeenAgain = begins !== 'new' && (there?.sequence ?? '0') === sequence;
+    const isKept = begins === 'kept' || isSeenAgain;
+    if (isSeenAgain && there?.corrected_at !== undefined) return undefined;
     let life = there?.life;
     if (!isKept) {
       const { is_taken_in, last_recorded } = await readLife(log_id);
@@ -83,8 +85,13 @@ export function memoryContentSteps({ log, content: contents, retryLog }: Tables)
       const { sequence, life: kept, erased_at } = contents.get(owner.log_id) ?? {};
       const stored = defined({ image_sequence: sequence && sequenceValue(sequence), life: kept, erased_at });
       if (isAny(notLater(owner.sequence, life), stored))
-        store(owner, owner.amends ? { ...there, ...content } : content, life);
+        store(owner, owner.amends ? { ...withoutMark(there), ...content } : content, life);
       return erased_at === undefined;
     },
   };
+}
+
+/** What an operator has corrected before, its writer has put anew. */
+function withoutMark({ corrected_at: _, ...content }: Partial<KeptContent> = {}): Given {
+  return content;
 }

@@ -20,6 +20,7 @@ import type {
 } from '../../../src/core/model/notification.ts';
 import { type RowChange, stamped, turnOf, wasApplied, wasSettled } from '../../../src/core/model/row-change.ts';
 import type { Clock } from '../../../src/core/model/time.ts';
+import type { CorrectionStore } from '../../../src/core/operator/correct.ts';
 import { memoryContentSteps, putInSteps } from './content-steps.ts';
 import { MemoryShards } from './pipeline-state.ts';
 import { type KeptContent, memoryDueIndex, memoryRowScan, memorySuccessors } from './row-stores.ts';
@@ -98,6 +99,30 @@ export class MemoryTables implements IndexStore {
     };
   }
 
+  /** The twin of dynamodb/operator/correction-store.ts: its transaction, which its client repeats without harm. */
+  readonly corrections: CorrectionStore = {
+    read: async (log_id) => this.row(log_id),
+    correct: async (was, { set, remove }, content) => {
+      const { log_id, tenant_id } = was;
+      const there = this.content.get(log_id);
+      if (there?.tenant_id !== tenant_id || there.erased_at !== undefined) return false;
+      const { recipient } = content;
+      const recipient_hash = recipient && `hash of ${tenant_id}/${recipient}`;
+      const change = { set: { ...set, ...(recipient_hash && { recipient_hash }) }, ...(remove && { remove }) };
+      if (!this.#write(log_id, this.#stamped(was, change), guards.asPlanned(was))) {
+        const row = this.row(log_id);
+        return row !== undefined && wasApplied(row, change);
+      }
+      const corrected = {
+        corrected_at: this.#now(),
+        attempts_before: 0,
+        ...(set.life !== undefined && { life: set.life }),
+      };
+      this.content.set(log_id, { ...there, ...content, ...corrected });
+      return true;
+    },
+  };
+
   readonly records: RecordStore = {
     putIfAbsent: async (record) => {
       const stored = this.retryLog.get(record.retry_log_id);
@@ -124,7 +149,7 @@ export class MemoryTables implements IndexStore {
         throw new ContentUnreadableError('The encrypted recipient belongs to another notification or tenant.');
       }
       const { tenant_id: _, sequence: __, fallback: ___, erased_at: ____, ...kept } = content;
-      const { life: _____, attempts_before: ______, ...rest } = kept;
+      const { life: _____, attempts_before: ______, corrected_at: _______, ...rest } = kept;
       return rest;
     },
   };

@@ -55,6 +55,8 @@ export type KeptContent = NotificationContent &
   StoredLife & {
     readonly tenant_id: string;
     readonly sequence?: string;
+    /** By an operator. */
+    readonly corrected_at?: string;
     /** Nothing is left of it but the mark. */
     readonly erased_at?: string;
   };
@@ -73,7 +75,7 @@ export function memorySuccessors({ log, content: contents, row }: Omit<Tables, '
     copyContent: async ({ log_id, tenant_id, life }, successor) => {
       const content = contents.get(log_id);
       if (content?.fallback === undefined || content.life !== life) return undefined;
-      const { sequence: _, life: __, attempts_before: ___, fallback, ...rest } = content;
+      const { sequence: _, life: __, attempts_before: ___, corrected_at: ____, fallback, ...rest } = content;
       if (!contents.has(successor.log_id)) {
         contents.set(successor.log_id, { ...rest, recipient: fallback.recipient, sequence: '0' });
       }

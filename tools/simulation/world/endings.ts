@@ -7,7 +7,7 @@ import type { Call, Outcome } from './actor.ts';
 /** How a call may end, as data. */
 
 const READS =
-  /^(rows|eventRows|operatorRows|forgetRows)\.read$|^(records|intake)\.find|^contents\.read$|^index\.page$|^breakers\.(list|first|read)$|^log\.last|^lanes\.backlog$|^(indexing|reports)\.(has|read)|^audit\.|^operations\.read$|^candidates\./;
+  /^(rows|eventRows|operatorRows|forgetRows|corrections)\.read$|^(records|intake)\.find|^contents\.read$|^index\.page$|^breakers\.(list|first|read)$|^log\.last|^lanes\.backlog$|^(indexing|reports)\.(has|read)|^audit\.|^operations\.read$|^candidates\./;
 /** Ours, Lambda's, or a port that never rejects: it ends well, or its actor dies. */
 const SURE = /^(queue|event|time|instance|budget|stream|producer|operator)\./;
 /** Touches nothing that another actor may change: no order of it with their calls matters. */
@@ -154,6 +154,8 @@ const WORDS: Readonly<Record<string, (args: readonly unknown[]) => string>> = {
   'eventRows.change': (args) => `changes ${rowOf(args)}${stateOf(args[1])}`,
   'operatorRows.read': ([log_id]) => `reads ${log_id}`,
   'operatorRows.change': (args) => `changes ${rowOf(args)}${stateOf(args[1])}`,
+  'corrections.read': ([log_id]) => `reads ${log_id}`,
+  'corrections.correct': (args) => `corrects ${rowOf(args)}`,
   'records.replace': (args) => `replaces ${recordOf(args)}`,
   'records.putIfAbsent': (args) => `writes, if there is none, ${recordOf(args)}`,
   'records.find': ([log_id, attempt]) => `looks for the record of attempt ${attempt} of ${log_id}`,

@@ -9,7 +9,7 @@ import * as promises from '../audit/promises.ts';
 import type { Call, Numbers, Outcome } from './actor.ts';
 import { isLeftInTheClear, lettersOf, messagesIn } from './counts.ts';
 import { grantOf } from './endings.ts';
-import { asked, tellAt } from './provider.ts';
+import { asked, correctedByOperator, tellAt } from './provider.ts';
 import {
   type Actor,
   type Given,
@@ -176,6 +176,8 @@ export class Ground {
         return lettersOf(this.state);
       case 'audit.isLeftInTheClear':
         return isLeftInTheClear(this.#rowOf(args[0]), this.state);
+      case 'corrections.correct':
+        return correctedByOperator(this, args, () => this.#stores.call(port, args));
       case 'operator.erased':
         return this.set({ memory: promises.erased(this.state.memory, this.#rowOf(args[0])) });
       case 'producer.accepted':

@@ -7,6 +7,7 @@ import { Problem } from '../../../src/core/model/problem.ts';
 import { randomToken } from '../../../src/core/model/queue-message.ts';
 import { DEFAULT_RETRY_POLICY as policy } from '../../../src/core/model/retry-policy.ts';
 import { cancel, giveUp } from '../../../src/core/operator/cancel.ts';
+import { type CorrectionStore, correct } from '../../../src/core/operator/correct.ts';
 import { createOperation, operate } from '../../../src/core/operator/operations/operate.ts';
 import type { Kind, OperationRows, OperationStore } from '../../../src/core/operator/operations/operation.ts';
 import { runOperation } from '../../../src/core/operator/operations/run-operation.ts';
@@ -118,6 +119,7 @@ export const COMMANDS = {
   wish: "a user's retry",
   bulk: 'the bulk',
   give_up: 'the giving up',
+  correct: 'the correction',
   erase: 'the erasure',
   verify: 'the verification',
 } as const;
@@ -131,6 +133,10 @@ export function operator(command: keyof typeof COMMANDS, log_id: string, run_id:
     const retried = { rows, send: send(env), policy, clock };
     if (command === 'retry') return retryNow([log_id], run_id, retried);
     if (command === 'wish') return retryNow([log_id], `user-${run_id}`, { ...retried, requested_by: 'user' });
+    if (command === 'correct') {
+      const corrections = portOf<CorrectionStore>(env, 'corrections', 'read', 'correct');
+      return correct(log_id, { recipient: `new-${log_id}@example.com` }, run_id, { ...retried, corrections });
+    }
     if (command === 'give_up') return giveUp([log_id], { rows, clock });
     const records = portOf<RecordStore>(env, 'records', 'putIfAbsent', 'replace', 'find');
     if (command === 'erase') return erase(env, log_id, run_id, records);

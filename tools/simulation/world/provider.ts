@@ -1,6 +1,7 @@
 import { FUNCTION_MS } from '../../../src/core/delivery/policy/attempt-times.ts';
 import type { DeliveryEvent } from '../../../src/core/delivery-events/delivery-event.ts';
 import * as allowances from '../audit/allowance-promises.ts';
+import { corrected } from '../audit/life-promises.ts';
 import type { Stored } from '../audit/memory.ts';
 import * as promises from '../audit/promises.ts';
 import type { Given, Scope, State } from './state.ts';
@@ -66,4 +67,22 @@ export function tellAt(ground: Pick<Ground, 'state' | 'set'>, told: DeliveryEven
 function isSameEvent(a: DeliveryEvent, b: DeliveryEvent): boolean {
   const same = a.log_id === b.log_id && a.attempt === b.attempt && a.at === b.at;
   return same && JSON.stringify(a.feedback) === JSON.stringify(b.feedback);
+}
+
+interface Correctable extends Pick<Ground, 'state' | 'set'> {
+  readonly tables: { readonly log: ReadonlyMap<string, Stored> };
+}
+
+/** An operator corrects a row: from this write on it goes to whom the operator has named. */
+export async function correctedByOperator(
+  ground: Correctable,
+  [row]: readonly unknown[],
+  call: () => Promise<unknown>,
+) {
+  const log_id = String((row as Stored)['log_id']);
+  const was = ground.tables.log.get(log_id) ?? {};
+  const done = await call();
+  if (ground.tables.log.get(log_id) !== was)
+    ground.set({ memory: corrected(ground.state.memory, was, { anew: true }) });
+  return done;
 }

@@ -25,6 +25,7 @@ export const LIMITS = [
     'wishes',
     'bulks',
     'drops',
+    'corrections',
   ] as const),
   ...(['forgeries', 'postpones', 'indexings', 'edits', 'deletions', 'erasures', 'requests'] as const),
   ...(['outages', 'losses', 'intrusions', 'failures', 'verifications'] as const),

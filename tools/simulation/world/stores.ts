@@ -53,6 +53,7 @@ export class Stores {
       forgetRows: tables.forgetRows,
       erasable: tables.erasable,
       log: sweepLog(this.#sweeps),
+      corrections: tables.corrections,
       records: tables.records,
       contents: tables.contents,
       successors: tables.successors,

@@ -171,6 +171,7 @@ export class World {
       begin('drops', `an operator gives ${log_id} up`, () => deeds.operate('give_up', log_id));
       begin('forgeries', `somebody queues ${log_id} for another tenant`, () => forge(ground, log_id));
       begin('erasures', `an operator erases ${log_id}`, () => deeds.operate('erase', log_id));
+      begin('corrections', `an operator corrects ${log_id}`, () => deeds.operate('correct', log_id));
       begin('retries', `an operator retries ${log_id}`, () => deeds.operate('retry', log_id));
       begin('wishes', `a user retries ${log_id}`, () => deeds.operate('wish', log_id));
       for (const how of scope.edited ?? (['recipient'] as const))

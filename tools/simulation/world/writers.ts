@@ -66,7 +66,7 @@ export function edit(ground: Ground, log_id: string, how: Edit): void {
     return;
   }
   const anew = how === 'anew';
-  ground.set({ memory: corrected(ground.state.memory, was, { anew }) });
+  ground.set({ memory: corrected(ground.state.memory, was, { anew, fallback: true }) });
   const { tenant_id, priority, channel, fallback_channel } = was;
   const named = fallback_channel !== undefined && {
     fallback_channel,

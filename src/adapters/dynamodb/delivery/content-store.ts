@@ -23,9 +23,11 @@ const DAY_SECONDS = 86_400;
 /** ContentStore on NotificationContent. The stored recipient is encrypted and bound to its tenant and log_id. */
 export function createContentStore(client: DynamoDBClient, table: string, sealer: Sealer): ContentStore {
   const get = itemReader(client, table, { consistent: false });
-  async function read(owner: RecipientOwner & { readonly expires_at?: number }): Promise<NotificationContent> {
-    // The cheaper, eventually consistent read may not see content that was written a moment ago.
-    const item = (await get(owner.log_id)) ?? (await readItem(client, table, owner.log_id));
+  async function read(owner: Parameters<ContentStore['read']>[0]): Promise<NotificationContent> {
+    const found = await get(owner.log_id);
+    // The cheaper, eventually consistent read may not see content that was written a moment ago, but that of a life before.
+    const isOfThisLife = found !== undefined && Number(found['life']?.N ?? 0) === (owner.life ?? 0);
+    const item = isOfThisLife ? found : await readItem(client, table, owner.log_id);
     const recipient = item?.['encrypted_recipient']?.S;
     const body = bodyOf(item);
     if (recipient === undefined || body === undefined) {

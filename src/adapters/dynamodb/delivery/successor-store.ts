@@ -1,15 +1,16 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { type FallbackRouting, type SuccessorStore, successorId } from '../../../core/delivery/failover.ts';
+import type { ContentOwner } from '../../../core/indexing/index-row.ts';
 import { providerHost } from '../../../core/model/channels.ts';
 import { type NotificationContent, type NotificationRow, SEALED } from '../../../core/model/notification.ts';
 import { type Sealer, SealRefusedError } from '../../sealing/sealer.ts';
 import { recipientHash } from '../../signing/hashed-ids.ts';
 import { getItems } from '../table/calls.ts';
 import { putGuarded } from '../table/guarded-update.ts';
-import { NEW } from '../table/guards.ts';
-import { type Item, toItem, toNotificationRow } from '../table/item.ts';
+import { NEW, sequenceValue } from '../table/guards.ts';
+import { type Item, toItem, toNotificationRow, toValue } from '../table/item.ts';
 import { readItem } from '../table/reads.ts';
-import { sealRecipient } from './content-store.ts';
+import { bodyAttribute, sealRecipient } from './content-store.ts';
 
 /** The attributes that the content of a successor has in common with that of its predecessor. */
 const COPIED = ['tenant_id', 'subject', 'message_format', 'message_body', 'message_body_deflated'] as const;
@@ -103,4 +104,40 @@ export async function resealed(
     if (error instanceof SealRefusedError) return {};
     throw error;
   }
+}
+
+/** A content, of the life that begins with it. */
+export interface Owned extends ContentOwner {
+  readonly life?: number;
+}
+
+interface Keys {
+  readonly sealer: Sealer;
+  readonly hashKey: () => Promise<string>;
+}
+
+/** What is stored, with what its writer, or an operator, has put in place of a part of it. */
+export async function amendedItem(
+  owner: Owned,
+  given: Partial<NotificationContent>,
+  stored: Item,
+  { sealer, hashKey }: Keys,
+): Promise<Item> {
+  const { log_id, tenant_id, expires_at } = owner;
+  const { recipient, subject, body, format, fallback } = given;
+  const { message_body, message_body_deflated, life: _, attempts_before: __, corrected_at: ___, ...rest } = stored;
+  const kept = { ...(message_body && { message_body }), ...(message_body_deflated && { message_body_deflated }) };
+  const encrypted_recipient = recipient && (await sealRecipient(sealer, { log_id, tenant_id }, recipient));
+  const amended = {
+    ...rest,
+    ...toItem({ encrypted_recipient, subject, message_format: format, expires_at }),
+    ...(body === undefined ? kept : bodyAttribute(body)),
+    ...(fallback ? await fallbackAttributes(owner, fallback, sealer, hashKey) : await resealed(owner, stored, sealer)),
+  };
+  return placed(amended, owner);
+}
+
+export function placed(item: Item, { sequence, life, attempts_before = 1 }: Owned): Item {
+  const image_sequence = toValue(sequenceValue(sequence));
+  return { ...item, image_sequence, ...toItem({ life, ...(attempts_before !== 1 && { attempts_before }) }) };
 }

@@ -18,11 +18,11 @@ import {
 import { turnOf } from '../../../core/model/row-change.ts';
 import type { Sealer } from '../../sealing/sealer.ts';
 import { recipientHash } from '../../signing/hashed-ids.ts';
-import { bodyAttribute, contentItem, sealRecipient } from '../delivery/content-store.ts';
-import { fallbackAttributes, lifeOf, resealed } from '../delivery/successor-store.ts';
+import { contentItem } from '../delivery/content-store.ts';
+import { amendedItem, fallbackAttributes, lifeOf, type Owned, placed } from '../delivery/successor-store.ts';
 import { putGuarded, updateGuarded } from '../table/guarded-update.ts';
-import { asRead, type Guard, IMAGE_COLUMNS, NEW, notLater, sequenceValue, storedSequence } from '../table/guards.ts';
-import { type Item, toForeignRow, toItem, toValue } from '../table/item.ts';
+import { asRead, type Guard, IMAGE_COLUMNS, NEW, notLater, storedSequence } from '../table/guards.ts';
+import { type Item, toForeignRow, toItem } from '../table/item.ts';
 import { getItem, itemsOf, query, readItem } from '../table/reads.ts';
 
 export interface IndexStoreOptions {
@@ -86,10 +86,16 @@ class Contents {
     // Not every emulator returns the item; AWS does.
     const there = first?.item ?? (await this.read(log_id)) ?? {};
     if (isErased(there)) throw new ErasedError(ERASED);
+    // Seen once more, the image would bring back what an operator has corrected since.
+    if (there['corrected_at'] && isSeenAgain(owner, there)) return undefined;
     if (begins(owner, there) && Object.keys(content).length > 0 && (await this.#isTakenIn(log_id))) return undefined;
     const life = await this.#lifeBehind(owner, there);
     const owned: Owned = { ...owner, ...(life !== undefined && { life }) };
-    const item = amends ? await this.#amendedItem(owned, content, there) : await this.#itemOf(owned, whole);
+    if (amends && there['tenant_id']?.S !== tenant_id) throw new RowUnstorableError('the content that it lacks');
+    const { sealer, hashKey } = this.#options;
+    const item = amends
+      ? await amendedItem(owned, content, there, { sealer, hashKey })
+      : await this.#itemOf(owned, whole);
     // If the content of a later image is stored already, the update of this image's row finds the row changed.
     const { applied, item: other } = await this.#write(item, notLater(sequence, life));
     const later = applied ? undefined : (other ?? (await this.read(log_id)));
@@ -138,43 +144,16 @@ class Contents {
     const fallback = content.fallback && (await fallbackAttributes(owner, content.fallback, sealer, hashKey));
     return placed(await contentItem(sealer, owner, content, fallback), owner);
   }
-
-  async #amendedItem(owner: Owned, given: Partial<NotificationContent>, stored: Item): Promise<Item> {
-    const { sealer, hashKey } = this.#options;
-    const { log_id, tenant_id, expires_at } = owner;
-    if (stored['tenant_id']?.S !== tenant_id) throw new RowUnstorableError('the content that it lacks');
-    const { recipient, subject, body, format, fallback } = given;
-    const { message_body, message_body_deflated, life: _, attempts_before: __, ...rest } = stored;
-    const kept = { ...(message_body && { message_body }), ...(message_body_deflated && { message_body_deflated }) };
-    const encrypted_recipient = recipient && (await sealRecipient(sealer, { log_id, tenant_id }, recipient));
-    const amended = {
-      ...rest,
-      ...toItem({ encrypted_recipient, subject, message_format: format, expires_at }),
-      ...(body === undefined ? kept : bodyAttribute(body)),
-      ...(fallback
-        ? await fallbackAttributes(owner, fallback, sealer, hashKey)
-        : await resealed(owner, stored, sealer)),
-    };
-    return placed(amended, owner);
-  }
-}
-
-function placed(item: Item, { sequence, life, attempts_before = 1 }: Owned): Item {
-  const image_sequence = toValue(sequenceValue(sequence));
-  return { ...item, image_sequence, ...toItem({ life, ...(attempts_before !== 1 && { attempts_before }) }) };
 }
 
 /** Whether another life begins with the content, behind what is there. */
-const begins = ({ begins, sequence }: ContentOwner, there: Item): boolean =>
-  begins !== 'kept' && (begins !== undefined || storedSequence(there) !== sequence);
+const begins = (owner: ContentOwner, there: Item): boolean => owner.begins !== 'kept' && !isSeenAgain(owner, there);
+
+const isSeenAgain = ({ begins, sequence }: ContentOwner, there: Item): boolean =>
+  begins !== 'new' && storedSequence(there) === sequence;
 
 const ERASED = 'The content of this log_id was erased.';
 const isErased = (item: Item | undefined): boolean => item?.['erased_at'] !== undefined;
-
-/** A content, of the life that begins with it. */
-interface Owned extends ContentOwner {
-  readonly life?: number;
-}
 
 /** With ValidationException DynamoDB refuses what no retry can store, mostly an item of more than 400 KB. */
 function unstorable(error: unknown): unknown {

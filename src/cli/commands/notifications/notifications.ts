@@ -1,4 +1,4 @@
-import { act, type Results } from '../../../application/actions.ts';
+import { act, type Results } from '../../../application/chosen/actions.ts';
 import { showNotification } from '../../../application/notifications.ts';
 import type { RetryRecord } from '../../../core/model/notification.ts';
 import type { QueueMessage } from '../../../core/model/queue-message.ts';

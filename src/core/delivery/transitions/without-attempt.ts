@@ -1,8 +1,9 @@
+import { providerHost } from '../../model/channels.ts';
 import { type RowFault, setAside } from '../../model/column-rules.ts';
 import type { NotificationRow } from '../../model/notification.ts';
 import { queuedFor, type ReceivedMessage } from '../../model/queue-message.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
-import { OF_FORMER_LIFE, type RowChange, withChange } from '../../model/row-change.ts';
+import { OF_AN_END, OF_FORMER_LIFE, OF_FORMER_RECIPIENT, type RowChange, withChange } from '../../model/row-change.ts';
 import { clip } from '../../model/text.ts';
 import { keptOn } from '../../model/time.ts';
 import { movedQueue } from '../../model/work-index.ts';
@@ -142,29 +143,70 @@ export function cameBackCorrected(
   row: NotificationRow,
   next_life: number,
   marks: Pick<NotificationRow, 'delivery_by_attempt' | 'bounced_at'>,
-  { now, policy }: { readonly now: Date; readonly policy: RetryPolicy },
+  { now, policy }: LifeTerms,
 ): { readonly change: RowChange; readonly due: string } {
-  const due = now.toISOString();
-  const change: RowChange = {
-    set: {
-      ...marks,
-      life: next_life,
-      last_attempt: Math.max(next_life - 1, row.last_attempt),
-      send_status: 'RETRY',
-      send_attempts: 0,
-      attempts_left: limitOf(row, policy) + 1,
-      retry_count: 0,
-      claim_until: '',
-      work_queue: movedQueue('due', row),
-      work_at: due,
-      next_retry_at: due,
-      ...queuedFor(due, row, now),
-    },
-  };
+  const { set, due } = anotherLife(row, next_life, { now, policy });
   // The recipient that it had is suppressed, not the one of the next life.
   const others = ['sent_at', 'suppressed', 'record_due', 'failure_reason', 'dead_message_id', 'dead_run_id'] as const;
   const former = OF_FORMER_LIFE.filter((name) => !(name in marks));
-  return { change: { ...change, remove: present(row, [...former, ...others]) }, due };
+  return { change: { set: { ...marks, ...set }, remove: present(row, [...former, ...others]) }, due };
+}
+
+/** Due now, with a budget and a window of its own, and numbers that no attempt of before has. */
+function anotherLife(row: NotificationRow, life: number, { now, policy }: LifeTerms) {
+  const due = now.toISOString();
+  const set = {
+    life,
+    last_attempt: Math.max(life - 1, row.last_attempt),
+    send_status: 'RETRY',
+    send_attempts: 0,
+    attempts_left: limitOf(row, policy) + 1,
+    retry_count: 0,
+    claim_until: '',
+    work_queue: movedQueue('due', row),
+    work_at: due,
+    next_retry_at: due,
+    ...queuedFor(due, row, now),
+  } as const satisfies Partial<NotificationRow>;
+  return { set, due };
+}
+
+interface LifeTerms {
+  readonly now: Date;
+  readonly policy: RetryPolicy;
+}
+
+/** What an operator's correction says of the row; recipient and text lie in its content. */
+interface Corrected {
+  readonly integration_config_id?: string | undefined;
+  /** A new one; absent: it stays. */
+  readonly recipient?: string | undefined;
+}
+
+/**
+ * due, dead or stopped → due, in another life, by an operator: what is sent from now on is another notification than what
+ * was tried before. Its letter becomes a straggler.
+ */
+export function correctedBy(
+  row: NotificationRow,
+  life: number,
+  { integration_config_id, recipient }: Corrected,
+  terms: LifeTerms,
+): { readonly change: RowChange; readonly due: string } {
+  const { set, due } = anotherLife(row, life, terms);
+  const isDirect = (integration_config_id ?? row.integration_config_id) === undefined;
+  const provider_host = isDirect && recipient !== undefined ? providerHost(recipient) : undefined;
+  const isElsewhere = provider_host === undefined && (recipient ?? integration_config_id) !== undefined;
+  const remove = present(row, [
+    ...[...OF_FORMER_LIFE, ...OF_AN_END],
+    ...(recipient === undefined ? [] : OF_FORMER_RECIPIENT),
+    ...(isElsewhere ? (['provider_host'] as const) : []),
+  ]);
+  const where = {
+    ...(integration_config_id !== undefined && { integration_config_id }),
+    ...(provider_host !== undefined && { provider_host }),
+  };
+  return { change: { set: { ...set, ...where, ...keptOn(row.expires_at, terms.now) }, remove }, due };
 }
 
 /** Those of the attributes that the row has. */

@@ -214,3 +214,24 @@ describe('a row that is redriven an hour before its end', () => {
     expect(faults({ expires_at: inAMonth + 700 * DAY })).toHaveLength(6);
   });
 });
+
+it('content of a life before, as a read may still see it, is read again before it is sent', async () => {
+  const { client } = dynamodb;
+  const before = { log_id: 'corrected', tenant_id: 'tenant-1', expires_at: 4_000_000_000, sequence: '1' };
+  const said = { recipient: 'before@example.com', body: 'x', format: 'PLAIN' } as const;
+  await stores.index.putContent(before, said);
+  const { Items = [] } = await client.send(
+    new ScanCommand({ TableName: tables.notification_content, ConsistentRead: true }),
+  );
+  const stale = Items.filter(({ log_id }) => log_id?.S === 'corrected');
+  await stores.index.putContent({ ...before, sequence: '2' }, { ...said, recipient: 'now@example.com' });
+  const behind = { ...client, send: (command: object) => sendBehind(command) } as unknown as typeof client;
+  const sendBehind = (command: object) =>
+    command.constructor.name === 'BatchGetItemCommand'
+      ? Promise.resolve({ Responses: { [tables.notification_content]: stale }, UnprocessedKeys: {} })
+      : client.send(command as ScanCommand);
+  const contents = createContentStore(behind, tables.notification_content, stores.sealer);
+  const row = { log_id: 'corrected', tenant_id: 'tenant-1' };
+  expect(await contents.read(row)).toMatchObject({ recipient: 'before@example.com' });
+  expect(await contents.read({ ...row, life: 2 })).toMatchObject({ recipient: 'now@example.com' });
+});

@@ -1,10 +1,10 @@
 import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { contentItem } from '../../src/adapters/dynamodb/delivery/content-store.ts';
-import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
-import { deadRow, type Operations, startOperations, storedRow } from '../support/cli/operations.ts';
-import { startTestConsole, type TestConsole } from '../support/console.ts';
-import { retryRecord } from '../support/delivering.ts';
+import { contentItem } from '../../../src/adapters/dynamodb/delivery/content-store.ts';
+import { toItem } from '../../../src/adapters/dynamodb/table/item.ts';
+import { deadRow, type Operations, startOperations, storedRow } from '../../support/cli/operations.ts';
+import { startTestConsole, type TestConsole } from '../../support/console.ts';
+import { retryRecord } from '../../support/delivering.ts';
 
 let ops: Operations;
 let page: TestConsole;

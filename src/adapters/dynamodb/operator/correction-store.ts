@@ -1,0 +1,90 @@
+import { type DynamoDBClient, TransactionCanceledException, TransactWriteItemsCommand } from '@aws-sdk/client-dynamodb';
+import { type RowChange, stamped } from '../../../core/model/row-change.ts';
+import { type Clock, expiresAt } from '../../../core/model/time.ts';
+import type { CorrectionStore } from '../../../core/operator/correct.ts';
+import type { Sealer } from '../../sealing/sealer.ts';
+import { recipientHash } from '../../signing/hashed-ids.ts';
+import { amendedItem } from '../delivery/successor-store.ts';
+import { createRowReader, isConflict, updateExpression } from '../table/calls.ts';
+import { conditionOf } from '../table/guarded-update.ts';
+import { asPlanned, asRead, type Guard, sequenceValue, storedSequence } from '../table/guards.ts';
+import { type Item, toForeignRow } from '../table/item.ts';
+import { readItem } from '../table/reads.ts';
+
+interface CorrectionStoreOptions {
+  readonly client: DynamoDBClient;
+  readonly tables: { readonly notification_log: string; readonly notification_content: string };
+  readonly sealer: Sealer;
+  readonly hashKey: () => Promise<string>;
+  readonly clock: Clock;
+}
+
+/** CorrectionStore on NotificationLog and NotificationContent: both are changed by one transaction. */
+export function createCorrectionStore(options: CorrectionStoreOptions): CorrectionStore {
+  const { client, tables, sealer, hashKey, clock } = options;
+  const { notification_log, notification_content } = tables;
+  return {
+    read: createRowReader(client, notification_log),
+
+    async correct(row, { set, remove }, content) {
+      const { log_id, tenant_id } = row;
+      const stored = await readItem(client, notification_content, log_id);
+      if (stored?.['tenant_id']?.S !== tenant_id || stored['erased_at'] !== undefined) return false;
+      const now = clock();
+      const { recipient } = content;
+      const recipient_hash = recipient && recipientHash(await hashKey(), tenant_id, recipient);
+      const change: RowChange = {
+        set: { ...set, ...(recipient_hash && { recipient_hash }) },
+        ...(remove && { remove }),
+      };
+      const owner = {
+        log_id,
+        tenant_id,
+        expires_at: set.expires_at ?? row.expires_at ?? expiresAt(now),
+        // No image brought it: of later ones each is another writer's.
+        sequence: storedSequence(stored),
+        attempts_before: 0,
+        ...(set.life !== undefined && { life: set.life }),
+      };
+      const item = await amendedItem(owner, content, stored, { sealer, hashKey });
+      const { expression: UpdateExpression, ...update } = updateExpression(
+        stamped(row, change, { now, random: Math.random }),
+      );
+      try {
+        // The client's token makes a repetition of what was applied harmless.
+        await client.send(
+          new TransactWriteItemsCommand({
+            TransactItems: [
+              {
+                Update: {
+                  TableName: notification_log,
+                  Key: { log_id: { S: log_id } },
+                  UpdateExpression,
+                  ...conditionOf([asPlanned(row)], update),
+                },
+              },
+              {
+                Put: {
+                  TableName: notification_content,
+                  Item: { ...item, corrected_at: { S: now.toISOString() } },
+                  ...conditionOf([asStored(stored)]),
+                },
+              },
+            ],
+          }),
+        );
+        return true;
+      } catch (error) {
+        if (error instanceof TransactionCanceledException && isConflict(error)) return false;
+        throw error;
+      }
+    },
+  };
+}
+
+/** Neither an image nor another correction has replaced it, and nobody has erased it. */
+function asStored(stored: Item): Guard {
+  const image_sequence = stored['image_sequence'] && sequenceValue(storedSequence(stored));
+  const marks = asRead(toForeignRow(stored), ['life', 'corrected_at', 'erased_at']);
+  return [...asRead({ log_id: stored['log_id']?.S }, ['log_id']), ...marks, ['image_sequence', '=', image_sequence]];
+}
