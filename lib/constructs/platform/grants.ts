@@ -6,7 +6,7 @@ import { SEALED } from '../../../src/core/model/notification.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import { allow, decryptSecrets, on, useAudit, useKeyBy, useKeyOf } from '../function/permissions.ts';
 import type { Reconciler } from '../indexing/due-indexer.ts';
-import { type Channels, laneArns } from '../lanes/channel-lanes.ts';
+import { type Channels, integrationSecrets, laneArns } from '../lanes/channel-lanes.ts';
 import type { NewsletterQueues } from '../newsletter/newsletter-queues.ts';
 import { allowBulk } from '../newsletter/newsletter-sending.ts';
 import type { Outcomes } from '../outcomes/outcomes.ts';
@@ -168,6 +168,7 @@ function changingRights(of: Granted): PolicyStatement[] {
     }),
     decryptSecrets(encryption),
     allow(['secretsmanager:GetSecretValue'], [recipientHashSecret.secretArn]),
+    integrationSecrets(of, config, 'A correction asks whose an integration is.').statement,
     allow(
       ['sqs:SendMessage'],
       [...laneArns(channels), ...(queues ? [queues.prepare, queues.send, queues.failures].map(arnOf) : [])],
