@@ -6,6 +6,7 @@ import { DeadLettersScreen } from '../screens/dead-letters.tsx';
 import { EmailScreen } from '../screens/email.tsx';
 import { KeysScreen } from '../screens/keys.tsx';
 import { MemberScreen } from '../screens/member.tsx';
+import { MembersScreen } from '../screens/members.tsx';
 import { NewslettersScreen } from '../screens/newsletters.tsx';
 import { NotificationScreen } from '../screens/notification.tsx';
 import { NotificationsScreen } from '../screens/notifications.tsx';
@@ -40,6 +41,7 @@ const SCREENS: readonly Screen[] = [
     key: 'e',
   },
   { path: '/newsletters/emails/:id', title: 'E-mail', show: EmailScreen },
+  { path: '/newsletters/members', title: 'Members', show: MembersScreen },
   { path: '/newsletters/members/:id', title: 'Member', show: MemberScreen },
   { path: '/keys', title: 'Keys', show: KeysScreen, icon: 'keys', needs: 'keys', key: 'k' },
   { path: '/audit', title: 'Audit log', show: AuditScreen, icon: 'audit', key: 'a' },

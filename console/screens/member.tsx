@@ -82,7 +82,7 @@ export function MemberScreen({ id: member_id }: { readonly id: string }) {
               reading.data.status,
               reading.data.labels.join(', '),
               ['since ', <Time at={reading.data.created_at} />],
-              `subscribes to ${reading.data.newsletters.join(', ') || 'nothing'}`,
+              `gets ${reading.data.gets.join(', ') || 'no newsletter'}`,
               <Identity tenant={tenant} member_id={member_id} />,
             ]}
           />

@@ -4,7 +4,7 @@ import type { ListedEmail } from '../../src/core/newsletter/views/email-view.ts'
 import { SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';
 import { useRead } from '../data/use-read.ts';
-import { usePlace } from '../navigation/router.ts';
+import { hrefOf, usePlace } from '../navigation/router.ts';
 import { Button } from '../parts/button.tsx';
 import { Dotted, ScreenFrame } from '../parts/screen.tsx';
 import { Select } from '../parts/select.tsx';
@@ -15,7 +15,7 @@ import { count, Time } from '../parts/time.tsx';
 import { Draft } from './email/draft.tsx';
 import { NewsletterForm } from './email/newsletter-form.tsx';
 import { phaseWord } from './email/phase-words.ts';
-import { EMAIL_COLUMN, emailPage, FindMember } from './member.tsx';
+import { EMAIL_COLUMN, emailPage } from './member.tsx';
 
 const columns = (names: ReadonlyMap<string, string>): readonly Column<ListedEmail>[] => [
   stateColumn('Phase', '8rem', ({ phase }) => phaseWord(phase)),
@@ -57,8 +57,8 @@ function trackedIn({ track = { opens: true, clicks: true } }: Newsletter): strin
   return without.length > 0 ? `, without ${without.join(' and ')} ` : ' ';
 }
 
-/** What a tenant has, and who else has something. */
-function useNewsletters(chosen: string | null) {
+/** The newsletters of all, and whose are shown. */
+export function usePublications(chosen: string | null) {
   const publications = useList({
     route: 'GET /api/newsletters',
     query: {},
@@ -71,7 +71,12 @@ function useNewsletters(chosen: string | null) {
     if (more) loadMore();
   }, [more, loadMore]);
   const tenants = [...new Set(publications.rows.map(({ tenant_id }) => tenant_id))];
-  const tenant = chosen ?? tenants[0];
+  return { publications, tenants, tenant: chosen ?? tenants[0] };
+}
+
+/** What a tenant has, and who else has something. */
+function useNewsletters(chosen: string | null) {
+  const { publications, tenants, tenant } = usePublications(chosen);
   const emails = useList({
     route: 'GET /api/emails',
     query: { tenant: tenant ?? '' },
@@ -111,15 +116,19 @@ export function NewslettersScreen() {
         )
       }
       actions={
-        operator && (
-          <>
-            <Button name="Find a member…" icon="search" onClick={() => setAsked('member')} />
-            <Button name="New newsletter" onClick={() => setAsked('new')} />
-            {own.length > 0 && (
-              <Button name="New e-mail" icon="plus" kind="primary" onClick={() => setAsked('email')} />
-            )}
-          </>
-        )
+        <>
+          <a class="button" href={hrefOf('/newsletters/members', { tenant })}>
+            Members
+          </a>
+          {operator && (
+            <>
+              <Button name="New newsletter" onClick={() => setAsked('new')} />
+              {own.length > 0 && (
+                <Button name="New e-mail" icon="plus" kind="primary" onClick={() => setAsked('email')} />
+              )}
+            </>
+          )}
+        </>
       }
     >
       <AskedDialog
@@ -161,7 +170,7 @@ export function NewslettersScreen() {
           empty={{
             icon: 'newsletters',
             title: 'No newsletters yet',
-            text: 'Make one here, import its members by the command below or the API, and send an e-mail.',
+            text: 'Make one here, import its members, and send an e-mail.',
           }}
         />
       )}
@@ -178,7 +187,7 @@ export function NewslettersScreen() {
 }
 
 /** What the operator has asked to do; a newsletter: to change it. */
-type Asked = 'email' | 'member' | 'new' | Newsletter | undefined;
+type Asked = 'email' | 'new' | Newsletter | undefined;
 
 interface AskedProps {
   readonly asked: Asked;
@@ -192,7 +201,6 @@ interface AskedProps {
 
 function AskedDialog({ asked, tenant, newsletters, onClose, onChanged }: AskedProps) {
   if (asked === undefined) return null;
-  if (asked === 'member') return <FindMember tenant={tenant} onClose={onClose} />;
   if (asked === 'email')
     return tenant === undefined ? null : <Draft tenant={tenant} newsletters={newsletters} onClose={onClose} />;
   return (

@@ -57,6 +57,7 @@ const REFUSALS: FakeAnswers = {
   'POST /api/emails/{email_id}/cancel': REFUSED,
   'POST /api/emails/{email_id}/resolve': REFUSED,
   'POST /api/emails/dry-run': REFUSED,
+  'POST /api/members/import-preview': REFUSED,
   'POST /api/newsletters': REFUSED,
   'POST /api/keys': REFUSED,
   'POST /api/keys/{key_id}/revoke': REFUSED,
@@ -67,6 +68,7 @@ const DIALOGS = [
   'Change weekly',
   'Find a member',
   'Find by tenant and recipient',
+  'Import members',
   'Keyboard shortcuts',
   'Leave uncertain?',
   'New e-mail',
@@ -74,6 +76,7 @@ const DIALOGS = [
   'New newsletter',
   'New operation: which notifications?',
   'Pause?',
+  'Preview',
   'Redrive it?',
   'Redrive: what matches',
   'Resend to uncertain?',
@@ -118,6 +121,8 @@ async function settled(page: Page): Promise<void> {
 async function agree(page: Page, dialog: Locator): Promise<void> {
   for (const field of await dialog.getByRole('textbox').all())
     if ((await field.getAttribute('required')) !== null) await field.fill('TENANT001');
+  const file = { name: 'members.csv', mimeType: 'text/csv', buffer: Buffer.from('email\na@example.com\n') };
+  for (const field of await dialog.locator('input[type=file]').all()) await field.setInputFiles(file);
   const act = dialog.locator('footer').getByRole('button').last();
   if ((await act.count()) > 0 && (await act.isEnabled())) await act.click();
   await settled(page);

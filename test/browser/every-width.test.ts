@@ -184,7 +184,7 @@ const SEEN: readonly { readonly what: string; readonly at: string; readonly see:
   },
   {
     what: 'a member by its address, its mailings and the address, each look audited',
-    at: '/newsletters',
+    at: '/newsletters/members',
     async see(page) {
       await page.getByRole('button', { name: 'Find a member…' }).click();
       const dialog = page.getByRole('dialog', { name: 'Find a member' });

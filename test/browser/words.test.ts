@@ -76,7 +76,7 @@ it('says what is known of an address that no member has any more', async () => {
     'POST /api/members/show': { members: [], suppressed: { reason: 'complained', at }, unsubscribed: { weekly: at } },
   });
   const { page } = await openTab(browser, served.url);
-  await page.goto('/newsletters');
+  await page.goto('/newsletters/members');
   await page.getByRole('button', { name: 'Find a member…' }).click();
   const dialog = page.getByRole('dialog', { name: 'Find a member' });
   await dialog.getByRole('textbox', { name: 'Member' }).fill('gone@example.com');

@@ -89,7 +89,7 @@ describe('a stage with a stack per part', () => {
 describe('a stack', () => {
   const warned = (context = {}) => {
     const stack = stackOf({ ...ISSUER, ...context });
-    for (let i = 0; i < 60; i++) new CfnResource(stack, `Their${i}`, { type: 'AWS::SNS::Topic' });
+    for (let i = 0; i < 50; i++) new CfnResource(stack, `Their${i}`, { type: 'AWS::SNS::Topic' });
     return Annotations.fromStack(stack).findWarning(
       '*',
       Match.stringLikeRegexp('resources, and CloudFormation takes 500'),

@@ -9,6 +9,7 @@ import {
   VERIFICATION_KIND,
   WORK_INDEX,
 } from '../../../src/adapters/dynamodb/schema.ts';
+import { SEALED } from '../../../src/core/model/notification.ts';
 import type { ConsoleSettings } from '../../config/console-config.ts';
 import { retryPolicyJson } from '../../config/settings-json.ts';
 import {
@@ -159,6 +160,9 @@ function newslettersFunction(
       on(newsletterTables.newsletters, 'Scan', 'Query', 'GetItem'),
       changeNewsletters(newsletterTables.newsletters),
       ...emailRights(scope, stage),
+      // Members are imported; none is deleted.
+      on(newsletterTables.members, 'PutItem', 'UpdateItem', 'PartiQLInsert', 'PartiQLUpdate'),
+      ...sealRecipients(encryption, tables, SEALED.members),
       allow(['sqs:SendMessage'], [prepare.queueArn, send.queueArn]),
       ...useAudit(tables.audit),
       useTableKey(encryption.dataKey),

@@ -20,7 +20,13 @@ import { ConsolePage } from './page.ts';
 import { createSignIn } from './sign-in.ts';
 
 /** All that the routes of newsletters begin with. */
-const NEWSLETTER_PATHS = ['/api/newsletters', '/api/emails', '/api/emails/{proxy+}', '/api/members/{proxy+}'] as const;
+const NEWSLETTER_PATHS = [
+  '/api/newsletters',
+  '/api/emails',
+  '/api/emails/{proxy+}',
+  '/api/members',
+  '/api/members/{proxy+}',
+] as const;
 
 /** Requests a second, and at once: some operators with their pages open, where no `api` says how many. */
 const THROTTLE_WITHOUT_API = { rateLimit: 50, burstLimit: 100 } as const;

@@ -1,4 +1,5 @@
 import { jsonObject } from '../../core/model/text.ts';
+import type { FileStanding } from '../../core/newsletter/model/member.ts';
 import type { Cells } from './cells.ts';
 import { timeOr } from './cells.ts';
 import { delimiterTold, type Header, headerOf, LineJoiner, rowsOf } from './csv.ts';
@@ -24,10 +25,6 @@ export type LineRecord =
   | { readonly line: number; readonly skipped: string }
   | LineFault;
 
-/** What all people of a file are, where it does not say it of each. */
-export const FILE_STANDINGS = ['subscribed', 'unsubscribed', 'suppressed'] as const;
-export type FileStanding = (typeof FILE_STANDINGS)[number];
-
 export interface ReadRules {
   readonly file_name: string;
   readonly format: FileFormat;
@@ -39,6 +36,12 @@ export interface ReadRules {
 }
 
 export type FileFormat = 'csv' | 'jsonl';
+
+/** By the end of the file's name. */
+export function fileFormat(name: string): FileFormat | undefined {
+  if (/\.csv$/i.test(name)) return 'csv';
+  return /\.(?:jsonl|ndjson)$/i.test(name) ? 'jsonl' : undefined;
+}
 
 /** Lines that are read, stored and committed together. */
 const WINDOW = 200;

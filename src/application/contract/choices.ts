@@ -69,6 +69,9 @@ export type OperationAction = (typeof OPERATION_ACTIONS)[number];
 export const EMAIL_ACTIONS = ['retry', 'pause', 'resume', 'cancel'] as const;
 export type EmailAction = (typeof EMAIL_ACTIONS)[number];
 
+/** Bytes of a file of members that a request takes, as base64 in a body of 1 MB; a longer one is for the command. */
+export const MOST_FILE_BYTES = 700_000;
+
 /** What an API key may do. */
 export const KEY_SCOPES = SCOPES;
 

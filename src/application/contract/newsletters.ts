@@ -1,11 +1,17 @@
 import * as v from 'valibot';
 import { MAIL_LANGUAGES } from '../../core/newsletter/model/email.ts';
-import { MEMBER_STATUSES, SUPPRESSION_REASONS } from '../../core/newsletter/model/member.ts';
+import {
+  FILE_STANDINGS,
+  MEMBER_STATUSES,
+  SUBSCRIPTION_STATES,
+  SUPPRESSION_REASONS,
+} from '../../core/newsletter/model/member.ts';
 import { SHOWN_STATES } from '../../core/newsletter/model/recipient-state.ts';
 import { emailEntries, testSchema } from './api/emails.ts';
-import { EMAIL_ACTIONS } from './choices.ts';
+import { label } from './api/newsletters.ts';
+import { EMAIL_ACTIONS, MOST_FILE_BYTES } from './choices.ts';
 import { emailState, recipient as ofApi, previewedMail, type resolvedEmail } from './emails.ts';
-import { cursor, id, limit, moment, nextPage, type Out, requestId, shellLine, time } from './fields.ts';
+import { whole as count, cursor, id, limit, moment, nextPage, type Out, requestId, shellLine, time } from './fields.ts';
 
 /** Of all tenants without one. */
 export const newslettersQuery = v.strictObject({ tenant: v.optional(id), cursor });
@@ -87,15 +93,62 @@ const addressFacts = {
   unsubscribed: v.record(v.string(), time),
 };
 
-export const memberDetail = v.strictObject({
-  tenant_id: v.string(),
+const memberEntries = {
   member_id: v.string(),
   status: v.picklist(MEMBER_STATUSES),
   labels: v.array(v.string()),
   newsletters: v.array(v.string()),
+  /** Those of them whose mails the member gets: it did not leave them, and its address is not suppressed. */
+  gets: v.array(v.string()),
   created_at: time,
   ...addressFacts,
+};
+export const memberDetail = v.strictObject({ tenant_id: v.string(), ...memberEntries });
+
+/** Members by newsletter, or of all, and by where they stand with it. */
+export const membersQuery = v.strictObject({
+  tenant: id,
+  newsletter: v.optional(id),
+  state: v.optional(v.picklist(SUBSCRIPTION_STATES)),
+  limit,
+  cursor,
 });
+/** Without addresses and names. */
+export const memberList = v.strictObject({
+  members: v.array(v.strictObject({ ...memberEntries, state: v.picklist(SUBSCRIPTION_STATES) })),
+  ...nextPage,
+});
+export type ListedMember = Out<typeof memberList>['members'][number];
+
+/** A file of members, in base64, and what holds for all of them. */
+const membersFile = {
+  tenant: id,
+  newsletter: v.optional(id),
+  status: v.optional(v.picklist(MEMBER_STATUSES)),
+  as: v.optional(v.picklist(FILE_STANDINGS)),
+  labels: v.optional(v.array(label)),
+  file_name: v.pipe(v.string(), v.maxLength(300)),
+  content: v.pipe(v.string(), v.base64(), v.maxLength(Math.ceil(MOST_FILE_BYTES / 3) * 4)),
+};
+export const importPreviewBody = v.strictObject(membersFile);
+/** `after`: the line after which it goes on. */
+export const importBody = v.strictObject({ request_id: requestId, ...membersFile, after: v.optional(count) });
+export const importedMembers = v.strictObject({
+  /** The last line that was looked at. */
+  line: count,
+  created: count,
+  changed: count,
+  bad: count,
+  /** Left out on purpose: deleted, or not confirmed. */
+  skipped: count,
+  unsubscribed: count,
+  suppressed: count,
+  /** The first of them. They quote nothing of a line. */
+  faults: v.array(v.strictObject({ line: count, column: v.string(), rule: v.string(), message: v.string() })),
+  /** The line after which the next request goes on; null at the end of the file. */
+  next: v.nullable(count),
+});
+export type ImportedMembers = Out<typeof importedMembers>;
 
 export const memberEmails = v.strictObject({
   emails: v.array(

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { FileStanding, LineFault, LineRecord } from '../../adapters/member-files/read-members.ts';
+import type { LineFault, LineRecord } from '../../adapters/member-files/read-members.ts';
 import { groupsOf } from '../../core/model/groups.ts';
 import { Problem } from '../../core/model/problem.ts';
 import {
@@ -8,7 +8,12 @@ import {
   type UpsertDeps,
   upsertMembers,
 } from '../../core/newsletter/members/upsert-members.ts';
-import { MEMBER_STATUSES, type MemberStatus, SUPPRESSION_REASONS } from '../../core/newsletter/model/member.ts';
+import {
+  type FileStanding,
+  MEMBER_STATUSES,
+  type MemberStatus,
+  SUPPRESSION_REASONS,
+} from '../../core/newsletter/model/member.ts';
 import { check } from '../../http/check.ts';
 import { moment } from '../contract/api/intake.ts';
 import { memberEntries, newsletterId } from '../contract/api/newsletters.ts';

@@ -2,13 +2,20 @@ import { createMemberStore } from '../../adapters/dynamodb/newsletter/member-sto
 import type { ExportedMember } from '../../adapters/member-files/write-members.ts';
 import { createMemberSealing } from '../../adapters/recipient/member-sealing.ts';
 import { Problem } from '../../core/model/problem.ts';
-import { ifReadable } from '../../core/newsletter/model/member.ts';
+import {
+  type AddressFacts,
+  ifReadable,
+  newslettersSentTo,
+  type StoredMember,
+  type SubscriptionState,
+  subscriptionState,
+} from '../../core/newsletter/model/member.ts';
 import type { MemberStore } from '../../core/newsletter/model/ports.ts';
 import { invalid } from '../../http/check.ts';
 import { decisionOf } from '../audit.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { newsletterStore } from '../newsletters.ts';
-import { knownOf } from './tenant-members.ts';
+import { knownOf, pageOfMembers } from './tenant-members.ts';
 
 export function memberAccess({ deployment, dynamodb, clock, newId }: OperatorDeps) {
   let loading: Promise<string> | undefined;
@@ -77,7 +84,43 @@ export async function memberForPage(tenant: string, id: string, access: MemberAc
   const { email_hash, ...member } = await requireMember(tenant, id, access);
   const { tenant_id, member_id, status, labels, newsletters, created_at } = member;
   const facts = await access.members.facts(tenant, [email_hash]);
-  return { tenant_id, member_id, status, labels, newsletters, created_at, ...knownOf(facts.get(email_hash)) };
+  const known = facts.get(email_hash);
+  const gets = newslettersSentTo(member, known);
+  return { tenant_id, member_id, status, labels, newsletters, gets, created_at, ...knownOf(known) };
+}
+
+/** How long a page looks for members, in milliseconds: those of a state may be few among millions. */
+const READS_MS = 2_000;
+
+interface MembersWanted {
+  readonly tenant: string;
+  readonly newsletter?: string | undefined;
+  readonly state?: SubscriptionState | undefined;
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+}
+
+/** Members without address and name, by where they stand with a newsletter; a page may be empty, and not the last one. */
+export async function listMembers({ tenant, newsletter, state, ...page }: MembersWanted, access: MemberAccess) {
+  const until = access.clock().getTime() + READS_MS;
+  const wanted = {
+    tenant_id: tenant,
+    ...page,
+    identities: false,
+    goesOn: () => access.clock().getTime() < until,
+    fits(member: StoredMember, facts: AddressFacts | undefined) {
+      const found = subscriptionState(member, facts, newsletter);
+      return state === undefined ? newsletter === undefined || found !== 'none' : found === state;
+    },
+  };
+  const { members, next_cursor } = await pageOfMembers(wanted, access);
+  const listed = members.map(({ member_id, status, labels, newsletters, created_at, unsubscribed, suppressed }) => {
+    const known = { unsubscribed, ...(suppressed && { suppressed }) };
+    const gets = newslettersSentTo({ newsletters }, known);
+    const stands = subscriptionState({ newsletters }, known, newsletter);
+    return { member_id, status, labels, newsletters, gets, created_at, ...known, state: stands };
+  });
+  return { members: listed, next_cursor };
 }
 
 /** For the audit log: never the address. */

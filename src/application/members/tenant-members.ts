@@ -68,25 +68,34 @@ interface MembersWanted {
   readonly tenant_id: string;
   readonly cursor?: string | undefined;
   readonly limit: number;
+  /** Whether with addresses and names. */
+  readonly identities?: boolean;
+  /** Who is listed; absent: all. */
+  readonly fits?: (member: StoredMember, facts: AddressFacts | undefined) => boolean;
+  /** Whether a page that is not full reads on; absent: it reads one page of storage, even one without members. */
+  readonly goesOn?: () => boolean;
 }
 
-/** All members with their addresses, address by address: a page may be empty, and has less than twice its limit. */
+/** Members address by address: a page may be empty, and has less than twice its limit. */
 export async function pageOfMembers(
-  { tenant_id, cursor, limit }: MembersWanted,
+  { tenant_id, cursor, limit, identities = true, fits = () => true, goesOn = () => false }: MembersWanted,
   { members, sealing }: Pick<TenantMembersDeps, 'members' | 'sealing'>,
 ) {
   const found: ReturnType<typeof viewOf>[] = [];
   let last: string | undefined;
+  let full = false;
   for await (const page of addressesFrom(tenant_id, fromCursor(addressPlace, cursor), members)) {
     for (const { email_hash, members: same, facts } of page) {
-      found.push(...same.slice(0, limit).map((member) => viewOf(member, facts, { sealing, identities: true })));
+      const listed = same.slice(0, limit).filter((member) => fits(member, facts));
+      found.push(...listed.map((member) => viewOf(member, facts, { sealing, identities })));
       last = same.length > limit ? `${email_hash} ${same[limit - 1]?.member_id}` : email_hash;
-      if (found.length >= limit) break;
+      full = found.length >= limit || same.length > limit;
+      if (full) break;
     }
-    // Even one without members: a request takes no longer than a page.
-    if (last !== undefined) break;
+    if (full || (last !== undefined && !goesOn()))
+      return { members: await Promise.all(found), next_cursor: toCursor(last) };
   }
-  return { members: await Promise.all(found), next_cursor: toCursor(last) };
+  return { members: await Promise.all(found), next_cursor: null };
 }
 
 /** Also the rest of an address that has more members than a page. */

@@ -4,27 +4,65 @@ import type { Email } from '../../core/newsletter/model/email.ts';
 import { beginOf, hasUnsubscribed, type StoredMember } from '../../core/newsletter/model/member.ts';
 import { findRecipient } from '../../core/newsletter/views/list-recipients.ts';
 import {
+  importBody,
+  importedMembers,
+  importPreviewBody,
   memberBody,
   memberDetail,
   memberEmails,
   memberEmailsQuery,
+  memberList,
   memberQuery,
+  membersQuery,
   shownMembers,
 } from '../contract/newsletters.ts';
 import { emailPlace, fromCursor, toCursor } from '../cursor.ts';
 import { emailAccess } from '../emails/email-access.ts';
 import type { EmailAccess } from '../emails/emails.ts';
 import {
+  listMembers,
   type MemberAccess,
   memberAccess,
   memberForPage as readMember,
   requireMember,
   showMembers,
 } from '../members/members.ts';
-import { decision, list } from '../route.ts';
+import { decision, list, question } from '../route.ts';
+
+/** The longest file as JSON. */
+const max_bytes = 1024 * 1024;
 
 /** Members of newsletters: what became of each in the mailings; and who they are, for operators. */
 export const MEMBER_ROUTES = [
+  list('GET /api/members', membersQuery, {
+    operation_id: 'listMembers',
+    summary: 'Members by newsletter and by where they stand with it, without addresses; a page may be empty',
+    answer: memberList,
+    command: ['members export FILE.csv --tenant TENANT'],
+    handle: ({ input }, deps) => listMembers(input, memberAccess(deps)),
+  }),
+  question('POST /api/members/import-preview', importPreviewBody, {
+    operation_id: 'previewImport',
+    summary: 'Says what an import of a file would do, and which lines are bad; stores nothing',
+    max_bytes,
+    answer: importedMembers,
+    command: ['members import FILE.csv --tenant TENANT --newsletter ID'],
+    async handle({ input }, deps) {
+      const { previewFile } = await import('../members/import-file.ts');
+      return previewFile(input, memberAccess(deps));
+    },
+  }),
+  decision('POST /api/members/import', importBody, {
+    operation_id: 'importMembers',
+    summary: 'Adds or changes members from a file, as many as a request may take; the next one goes on',
+    max_bytes,
+    answer: importedMembers,
+    command: ['members import FILE.csv --tenant TENANT --newsletter ID'],
+    async decide({ input }, deps) {
+      const { importFile } = await import('../members/import-file.ts');
+      return importFile(input, memberAccess(deps));
+    },
+  }),
   list('GET /api/members/{member_id}', memberQuery, {
     operation_id: 'getMember',
     summary: 'A member without address and name',

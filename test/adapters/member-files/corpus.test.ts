@@ -4,8 +4,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { refuseJapaneseEncodings } from '../../../src/adapters/member-files/lines.ts';
 import { MemberFileError } from '../../../src/adapters/member-files/member-file-error.ts';
-import { type FileStanding, readMembers } from '../../../src/adapters/member-files/read-members.ts';
+import { readMembers } from '../../../src/adapters/member-files/read-members.ts';
 import { checkedWindows, type ImportWindow } from '../../../src/application/members/import-members.ts';
+import type { FileStanding } from '../../../src/core/newsletter/model/member.ts';
 import { PROJECT_ROOT } from '../../support/project-root.ts';
 
 const CORPUS = join(PROJECT_ROOT, 'test', 'corpus', 'member-files');

@@ -8,6 +8,7 @@ export const SCREENS = [
   { path: '/operations', heading: 'Operations' },
   { path: '/newsletters', heading: 'Newsletters' },
   { path: '/newsletters/emails/EM1', heading: /^Autumn news/ },
+  { path: '/newsletters/members', heading: 'Members' },
   { path: '/newsletters/members/M1?tenant=TENANT001', heading: 'M1' },
   { path: '/keys', heading: 'Keys' },
   { path: '/audit', heading: 'Audit log' },

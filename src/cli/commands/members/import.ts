@@ -1,13 +1,20 @@
-import { accessSync, constants, createReadStream, type Stats, statSync } from 'node:fs';
+import { createReadStream } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { BatchExecuteStatementCommand, BatchGetItemCommand } from '@aws-sdk/client-dynamodb';
 import { InvalidArgumentError } from 'commander';
 import * as v from 'valibot';
 import { withDirectCalls } from '../../../adapters/direct-calls/direct-calls.ts';
 import { refuseJapaneseEncodings } from '../../../adapters/member-files/lines.ts';
-import { FILE_STANDINGS, type LineFault, readMembers } from '../../../adapters/member-files/read-members.ts';
+import { type LineFault, readMembers } from '../../../adapters/member-files/read-members.ts';
 import { decisionOf } from '../../../application/audit.ts';
 import { label } from '../../../application/contract/api/newsletters.ts';
+import {
+  type ImportSums,
+  importRules,
+  newslettersOf,
+  previewedImport,
+  withWindow,
+} from '../../../application/members/import-file.ts';
 import {
   checkedWindows,
   type ImportRules,
@@ -17,16 +24,16 @@ import {
 } from '../../../application/members/import-members.ts';
 import { type MemberAccess, memberAccess } from '../../../application/members/members.ts';
 import { ExplainedError } from '../../../core/model/problem.ts';
-import { MEMBER_STATUSES } from '../../../core/newsletter/model/member.ts';
+import { FILE_STANDINGS, MEMBER_STATUSES } from '../../../core/newsletter/model/member.ts';
 import { type Chosen, choice, required, value } from '../../../terminal/command.ts';
-import { EXIT_FAILED, EXIT_USAGE, OperatorError, unreadableFile } from '../../../terminal/errors.ts';
+import { EXIT_FAILED, EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { parseId } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { showProgress } from '../../../terminal/progress.ts';
 import { type ImportJournal, importJournal, stoppedAfter } from '../../session/import-journal.ts';
 import { openRejects, refuseSameFile } from '../../session/rejects-file.ts';
 import { newsletterNotFound, onDeployment, type Session } from '../../session/session.ts';
-import { formatOf } from './file-format.ts';
+import { formatOf, statOf } from './file-format.ts';
 
 /** Windows that are stored at once: while one waits for storage, the next is sealed. */
 const WINDOWS_AT_ONCE = 4;
@@ -59,6 +66,7 @@ const OPTIONS = {
   '--status <S>': choice('status of lines that give none', MEMBER_STATUSES),
   '--as <WHAT>': choice('what all people of the file are, where it does not say it of each', FILE_STANDINGS),
   '--label <L>': value('a label that all of them get; repeat the option for several', addLabel),
+  '--dry-run': 'say what it would do, and which lines are bad; nothing is stored',
   '--rejects <FILE>': 'write every bad line there: number, column and rule, as JSON lines',
 } as const;
 
@@ -87,7 +95,8 @@ Example:
     withDirectCalls(session.dynamodb, DIRECT_CALLS);
     const access = memberAccess(session);
     const rules = await rulesOf(options, access, session);
-    const { tenant, newsletter, rejects } = options;
+    const { tenant, newsletter, rejects, dryRun = false } = options;
+    if (dryRun) return previewFrom(file, { format, rules, access }, session);
     refuseSameFile(file, rejects);
     const scope = { table: session.deployment.tables.members, file: resolve(file), size, mtimeMs, options };
     const journal = importJournal({ kind: 'members-import', directory: session.stateDirectory, entry }, scope, rejects);
@@ -114,6 +123,35 @@ function addLabel(text: string, before: readonly string[] = []): readonly string
   return [...before, output];
 }
 
+/** Which lines are bad is said, and nothing stored, so that nothing has to be gone on with. */
+async function previewFrom(
+  file: string,
+  { format, rules, access }: Pick<Import, 'format' | 'rules' | 'access'>,
+  session: Session,
+): Promise<number> {
+  const found = await previewedImport(
+    windowsIn(createReadStream(file), file, { format, rules, access }, 0),
+    rules,
+    access,
+  );
+  for (const fault of found.faults) session.terminal.say(`${describe(fault)}\n`);
+  return report(session, found, undefined, { dry_run: true });
+}
+
+function windowsIn(
+  bytes: AsyncIterable<Uint8Array>,
+  file: string,
+  { format, rules, access }: Pick<Import, 'format' | 'rules' | 'access'>,
+  after: number,
+) {
+  const { newsletter_id, as } = rules;
+  return checkedWindows(
+    readMembers(bytes, { format, file_name: basename(file), after, newsletter_id, as }),
+    rules,
+    access,
+  );
+}
+
 interface Import {
   readonly size: number;
   readonly format: ReturnType<typeof formatOf>;
@@ -125,7 +163,7 @@ interface Import {
 }
 
 async function importFrom(file: string, given: Import, session: Session): Promise<ImportState> {
-  const { size, format, rules, access, rejects, journal, interrupted } = given;
+  const { size, rules, access, rejects, journal, interrupted } = given;
   let state = journal.unfinished ?? NOTHING_IMPORTED;
   if (state.line > 0) session.terminal.say(`Going on after line ${state.line}, which was stored before.\n`);
   const sink = rejects === undefined ? undefined : openRejects(rejects, state.rejects);
@@ -136,35 +174,13 @@ async function importFrom(file: string, given: Import, session: Session): Promis
   const progress = showProgress(session);
   const bytes = createReadStream(file);
   try {
-    const windows = checkedWindows(
-      readMembers(bytes, {
-        format,
-        file_name: basename(file),
-        after: state.line,
-        newsletter_id: rules.newsletter_id,
-        as: rules.as,
-      }),
-      rules,
-      access,
-    );
+    const windows = windowsIn(bytes, file, given, state.line);
     const store = (window: ImportWindow) => storeWindow(window, rules, access);
-    for await (const [{ line, faults, skipped, members, unsubscribed }, { created, changed }] of storedInOrder(
-      windows,
-      store,
-      { at_once: WINDOWS_AT_ONCE, ended: interrupted },
-    )) {
+    const stored = storedInOrder(windows, store, { at_once: WINDOWS_AT_ONCE, ended: interrupted });
+    for await (const [window, result] of stored) {
+      const { faults } = window;
       for (const fault of faults.slice(0, Math.max(0, SHOWN_FAULTS - state.bad))) progress.note(describe(fault));
-      const bad = new Set(faults.map((fault) => fault.line)).size;
-      state = {
-        line,
-        created: state.created + created,
-        changed: state.changed + changed,
-        bad: state.bad + bad,
-        skipped: state.skipped + skipped,
-        unsubscribed: state.unsubscribed + unsubscribed,
-        suppressed: state.suppressed + members.filter((one) => one.suppressed !== undefined).length,
-        rejects: state.rejects + (sink?.write(faults) ?? 0),
-      };
+      state = { ...withWindow(state, window, result), rejects: state.rejects + (sink?.write(faults) ?? 0) };
       // Last, so that what it says was done is done.
       journal.commit(state);
       const total = Math.ceil((state.line * size) / Math.max(1, bytes.bytesRead));
@@ -185,9 +201,14 @@ async function importFrom(file: string, given: Import, session: Session): Promis
 }
 
 /** The members of the file are created + changed + bad + skipped. */
-function report(session: Session, state: ImportState, rejects: string | undefined): number {
-  const { line, created, changed, bad, skipped, unsubscribed, suppressed } = state;
+function report(
+  session: Session,
+  { line, created, changed, bad, skipped, unsubscribed, suppressed }: ImportSums,
+  rejects: string | undefined,
+  { dry_run }: { readonly dry_run?: true } = {},
+): number {
   const counts = {
+    ...(dry_run && { dry_run }),
     lines: line,
     created,
     changed,
@@ -203,43 +224,24 @@ function report(session: Session, state: ImportState, rejects: string | undefine
     const out = skipped > 0 ? ` ${are(skipped, 'line')} left out: deleted or not confirmed there.` : '';
     const decided = [`${unsubscribed} have unsubscribed`, `${suppressed} are suppressed`];
     const facts = unsubscribed + suppressed > 0 ? ` Of these, ${decided.join(', ')}.` : '';
-    return `${are(created, 'member')} new, ${changed} ${was(changed)} known, ${are(bad, 'line')} bad${where}.${out}${facts}\n`;
+    return `${are(created, 'member')} new, ${changed} ${was(changed)} known, ${are(bad, 'line')} bad${where}.${out}${facts}${dry_run ? ' Nothing was stored.' : ''}\n`;
   });
   return bad === 0 ? 0 : EXIT_FAILED;
 }
 
-/** What cannot be read is refused before anything is begun. It is not opened, because a pipe can be read only once. @throws OperatorError */
-function statOf(file: string): Stats {
-  try {
-    const stats = statSync(file);
-    if (stats.isDirectory()) throw Object.assign(new Error(file), { code: 'EISDIR' });
-    accessSync(file, constants.R_OK);
-    return stats;
-  } catch (cause) {
-    throw new OperatorError(unreadableFile(file, cause), EXIT_USAGE);
-  }
-}
-
 async function rulesOf(
-  { tenant, newsletter, status, as, label = [] }: Chosen<typeof OPTIONS>,
-  { newsletters }: MemberAccess,
+  { tenant, newsletter, status, as, label }: Chosen<typeof OPTIONS>,
+  access: MemberAccess,
   session: Session,
 ): Promise<ImportRules> {
-  const known = new Set((await newsletters.list(tenant)).map(({ newsletter_id }) => newsletter_id));
+  const known = await newslettersOf({ tenant }, access);
   if (as === 'unsubscribed' && newsletter === undefined) {
     throw new OperatorError('--as unsubscribed needs --newsletter: the newsletter that they have left.', EXIT_USAGE);
   }
   if (newsletter !== undefined && !known.has(newsletter)) {
     throw newsletterNotFound(tenant, newsletter, session, [...known]);
   }
-  return {
-    tenant_id: tenant,
-    ...(newsletter !== undefined && { newsletter_id: newsletter }),
-    known,
-    labels: label,
-    ...(status && { status }),
-    ...(as && { as }),
-  };
+  return importRules({ tenant, newsletter, status, as, labels: label }, known);
 }
 
 function describe({ line, column, message }: LineFault): string {

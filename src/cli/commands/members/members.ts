@@ -1,4 +1,5 @@
 import { memberAccess, type NamedAddress, showMembers, suppressAddress } from '../../../application/members/members.ts';
+import { newslettersSentTo } from '../../../core/newsletter/model/member.ts';
 import { required, value } from '../../../terminal/command.ts';
 import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { parseId } from '../../../terminal/option-values.ts';
@@ -38,7 +39,7 @@ export const addMembersShow = onDeployment({
         ...found.flatMap((member) => [
           `${member.member_id}  ${member.email}${'name' in member ? `  ${member.name}` : ''}`,
           `  status ${member.status}, labels ${member.labels.join(', ') || 'none'}, since ${member.created_at}`,
-          `  subscribes to ${member.newsletters.join(', ') || 'nothing'}`,
+          `  gets ${newslettersSentTo(member, shown).join(', ') || 'no newsletter'}`,
         ]),
         ...Object.entries(unsubscribed).map(([newsletter, at]) => `unsubscribed from ${newsletter} at ${at}`),
         ...(suppressed

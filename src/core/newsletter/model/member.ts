@@ -118,3 +118,37 @@ export function hasUnsubscribed(facts: Pick<AddressFacts, 'unsubscribed'> | unde
   // A newsletter may be called `constructor`.
   return facts !== undefined && Object.hasOwn(facts.unsubscribed, newsletter_id);
 }
+
+/** What all people of a file of members are, where it does not say it of each. */
+export const FILE_STANDINGS = ['subscribed', 'unsubscribed', 'suppressed'] as const;
+export type FileStanding = (typeof FILE_STANDINGS)[number];
+
+/** Where a member stands with a newsletter, or with all of them. */
+export const SUBSCRIPTION_STATES = ['suppressed', 'unsubscribed', 'subscribed', 'none'] as const;
+export type SubscriptionState = (typeof SUBSCRIPTION_STATES)[number];
+
+type Facts = Pick<AddressFacts, 'suppressed' | 'unsubscribed'> | undefined;
+
+/** The newsletters whose mails a member gets. */
+export function newslettersSentTo(
+  { newsletters }: Pick<SegmentSubject, 'newsletters'>,
+  facts: Facts,
+): readonly string[] {
+  if (facts?.suppressed !== undefined) return [];
+  return newsletters.filter((newsletter_id) => !hasUnsubscribed(facts, newsletter_id));
+}
+
+/** @param newsletter_id absent: of all; who gets one is subscribed */
+export function subscriptionState(
+  member: Pick<SegmentSubject, 'newsletters'>,
+  facts: Facts,
+  newsletter_id?: string,
+): SubscriptionState {
+  const left = Object.keys(facts?.unsubscribed ?? {});
+  const of = (ids: readonly string[]) => (newsletter_id === undefined ? ids.length > 0 : ids.includes(newsletter_id));
+  if (facts?.suppressed !== undefined) {
+    return newsletter_id === undefined || of([...member.newsletters, ...left]) ? 'suppressed' : 'none';
+  }
+  if (of(newslettersSentTo(member, facts))) return 'subscribed';
+  return of(left) ? 'unsubscribed' : 'none';
+}
