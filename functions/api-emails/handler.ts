@@ -8,7 +8,7 @@ import { createNewsletterStore } from '../../src/adapters/dynamodb/newsletter/ne
 import { createPacingStore } from '../../src/adapters/dynamodb/pacing/pacing-store.ts';
 import { createCandidateReader } from '../../src/adapters/nql/candidate-reader.ts';
 import { createMemberSealing } from '../../src/adapters/recipient/member-sealing.ts';
-import type { DraftDeps } from '../../src/application/emails/drafts.ts';
+import type { PreviewDeps } from '../../src/application/emails/preview.ts';
 import type { Schedules } from '../../src/core/newsletter/model/ports.ts';
 import type { BulkProvider, Renderings } from '../../src/core/newsletter/model/provider.ts';
 import type { PartSegments } from '../../src/core/newsletter/preparation/ports.ts';
@@ -39,9 +39,11 @@ export const handler = bindFunction(apiEmailsEnv, (env, observability) => {
     (await import('../shared/newsletter/ses-access.ts')).createSesAccess(env.NEWSLETTER_CONFIGURATION_SET),
   );
   const postRenderer = () => import('../../src/adapters/post/post-renderer.ts');
-  const deps: DraftDeps & ApiDeps = {
+  const deps: PreviewDeps & ApiDeps = {
     ...shared,
     hashKey,
+    members,
+    sealing,
     candidates: createCandidateReader(members, sealing),
     exclusions: createLateExclusions(members, sealing),
     pacing: createSendPacing(createPacer('email', env, client, observability), { clock, pause }),

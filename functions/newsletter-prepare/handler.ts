@@ -46,6 +46,7 @@ export const handler = bindFunction(newsletterPrepareEnv, (env, observability) =
   const postRenderer = () => import('../../src/adapters/post/post-renderer.ts');
   const deps: PrepareFunctionDeps = {
     ...shared,
+    require_address: env.REQUIRE_ADDRESS,
     dry_runs: createDryRunStore(client, env.EMAILS_TABLE, clock),
     chunks: createChunkStore(client, {
       table: env.EMAIL_RECIPIENTS_TABLE,

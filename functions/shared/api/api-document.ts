@@ -42,6 +42,8 @@ const SCHEMAS = {
   Email: emails.emailSchema,
   ReplacedEmail: emails.replaceSchema,
   TestedEmail: emails.draftTestSchema,
+  PreviewedEmail: emails.previewSchema,
+  MailPreview: answers.mailPreview,
   AcceptedEmail: answers.acceptedEmail,
   AcceptedEmailOrDryRun: answers.acceptedOrDryRun,
   DryRun: answers.dryRunAnswer,

@@ -19,13 +19,14 @@ import {
   resolveUncertain,
   showEmail,
 } from '../../../src/application/emails/emails.ts';
+import type { PreviewDeps } from '../../../src/application/emails/preview.ts';
 import { requestDryRun, shownDryRun } from '../../../src/core/newsletter/lifecycle/dry-run.ts';
 import { shownResolved } from '../../../src/core/newsletter/views/email-view.ts';
 import { listBatches } from '../../../src/core/newsletter/views/list-recipients.ts';
 import { type ApiRequest, done, type ServedRoute, serve } from './api-function.ts';
 
 /** The routes by which a tenant writes, tests, publishes and replaces emails, follows them and decides about them. */
-export function emailRoutes(deps: DraftDeps): ServedRoute[] {
+export function emailRoutes(deps: PreviewDeps): ServedRoute[] {
   const ofTenant = ({ caller: { tenant_id } }: Pick<ApiRequest, 'caller'>) => ({ ...deps, tenant_id });
   const decide = (action: Parameters<typeof decideEmail>[1]) => async (request: ApiRequest) =>
     accepted(await done(decideEmail(idIn(request), action, ofTenant(request))));
@@ -57,6 +58,12 @@ export function emailRoutes(deps: DraftDeps): ServedRoute[] {
     async replaceEmail(request) {
       const asked = request.body();
       return accepted(await done(replaceBy(await requireEmail(idIn(request), ofTenant(request)), asked, deps)));
+    },
+    async previewDraft({ caller: { tenant_id }, body }) {
+      const { member_id, ...request } = body();
+      const { previewOf, previewedDraft } = await import('../../../src/application/emails/preview.ts');
+      const answer = await done(previewOf(await previewedDraft(tenant_id, request, deps), member_id, deps));
+      return { body: answer, log: member_id === undefined ? {} : { member_id } };
     },
     async testDraft({ caller: { tenant_id }, body }) {
       const { to, ...request } = body();

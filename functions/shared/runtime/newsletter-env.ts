@@ -68,6 +68,7 @@ export const newsletterPrepareEnv = /* @__PURE__ */ environment(localOnly, newsl
   PIPELINE_STATE_TABLE: name,
   /** Days for which addresses of recipients are kept. */
   RECIPIENT_DAYS: wholeNumber,
+  REQUIRE_ADDRESS: optionalFlag,
 });
 
 export const newsletterSendEnv = /* @__PURE__ */ environment(localOnly, newsletterJob, sealingAndSearch, {

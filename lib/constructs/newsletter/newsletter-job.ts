@@ -68,6 +68,7 @@ export class NewsletterJob extends Construct {
         ...recipientEnvironment(props),
         PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
         RECIPIENT_DAYS: String(config.newsletter.recipientDays),
+        REQUIRE_ADDRESS: String(config.newsletter.requireAddress),
       } satisfies NewsletterPrepareEnv,
       permissions: [
         // The result of a dry run is an item of its own.

@@ -192,6 +192,8 @@ export const previewedMail = {
   notes: v.pipe(v.array(v.string()), v.description('What is to be known of it, as sentences')),
 };
 
+export const mailPreview = v.strictObject({ ...previewedMail, html: v.string() });
+
 export const acceptedOrDryRun = v.union([acceptedEmail, dryRunAnswer]);
 
 export const testResults = v.strictObject({

@@ -26,6 +26,7 @@ import { createCandidateReader } from '../../../src/adapters/nql/candidate-reade
 import { createPartSegments, createRenderings } from '../../../src/adapters/post/post-renderer.ts';
 import { createMemberSealing } from '../../../src/adapters/recipient/member-sealing.ts';
 import type { DraftDeps } from '../../../src/application/emails/drafts.ts';
+import type { PreviewDeps } from '../../../src/application/emails/preview.ts';
 import { listOfTenant } from '../../../src/application/list-of-tenant.ts';
 import type { TenantMembersDeps } from '../../../src/application/members/tenant-members.ts';
 import { SCOPES, type Scope } from '../../../src/core/intake/api-scopes.ts';
@@ -281,8 +282,12 @@ function emailRouteDeps({
   const unverified = new Set<string>();
   const allowed = { mails: Number.POSITIVE_INFINITY };
   const limited: string[] = [];
-  const deps: DraftDeps = {
+  const members = createMemberStore(client, tables.members, clock);
+  const sealing = createMemberSealing(sealer, hashKey);
+  const deps: PreviewDeps = {
     hashKey,
+    members,
+    sealing,
     get require_address() {
       return faults.require_address === true;
     },
@@ -315,14 +320,8 @@ function emailRouteDeps({
     },
     renderings: createRenderings(),
     parts: createPartSegments(),
-    candidates: createCandidateReader(
-      createMemberStore(client, tables.members, clock),
-      createMemberSealing(sealer, hashKey),
-    ),
-    exclusions: createLateExclusions(
-      createMemberStore(client, tables.members, clock),
-      createMemberSealing(sealer, hashKey),
-    ),
+    candidates: createCandidateReader(members, sealing),
+    exclusions: createLateExclusions(members, sealing),
     pacing: {
       reserve: async (count) => ({ granted: Math.min(count, allowed.mails) }),
       refused: async (limit) => void limited.push(limit),

@@ -3,7 +3,7 @@ import { FORMATS } from '../../../core/newsletter/model/email.ts';
 import { SHOWN_STATES } from '../../../core/newsletter/model/recipient-state.ts';
 import { described } from './answers.ts';
 import { limitTo, line, moment, objectMessage, text } from './intake.ts';
-import { address, cursor, newsletterId } from './newsletters.ts';
+import { address, cursor, memberEntries, newsletterId } from './newsletters.ts';
 
 /** What the routes of emails accept. */
 
@@ -56,6 +56,14 @@ const to = v.pipe(
 );
 export const testSchema = v.strictObject({ to }, objectMessage);
 export const draftTestSchema = v.strictObject({ ...emailEntries, to }, objectMessage);
+
+export const previewSchema = v.strictObject(
+  {
+    ...emailEntries,
+    member_id: v.optional(described(memberEntries.member_id, 'Default: sample values, in all parts')),
+  },
+  objectMessage,
+);
 
 export const resolveSchema = v.strictObject(
   { action: v.picklist(['resend', 'leave'], 'must be one of resend, leave') },

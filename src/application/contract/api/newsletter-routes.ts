@@ -138,6 +138,15 @@ export const EMAIL_ROUTES = {
     answer: { status: 202, description: 'It is replaced', schema: answers.acceptedEmail },
     problems: ['not-found', 'conflict'],
   },
+  previewDraft: {
+    ...WRITE,
+    key: 'POST /v1/emails/preview',
+    summary: 'Show the mail of what is not published as a member would get it; nothing is kept',
+    idempotency: NOT_REMEMBERED,
+    body: emails.previewSchema,
+    answer: { status: 200, description: 'The mail', schema: answers.mailPreview },
+    problems: ['not-found'],
+  },
   testDraft: {
     ...WRITE,
     key: 'POST /v1/emails/test',

@@ -50,6 +50,8 @@ export interface PrepareDeps {
   readonly candidates: CandidateReader;
   readonly parts: PartSegments;
   readonly warming: Pick<Warming, 'left'>;
+  /** The stage sends no mail that does not say who sends it. */
+  readonly require_address?: boolean;
   readonly clock: Clock;
   readonly pause: (ms: number) => Promise<void>;
   readonly remaining_ms: () => number;

@@ -1,7 +1,13 @@
 import { isoAfter } from '../../model/time.ts';
 import { sentBatches } from '../accounting/counts.ts';
 import { batchId, MOST_BATCHES } from '../model/batch.ts';
-import type { Email, EmailContent, Preparation, Prepared } from '../model/email.ts';
+import {
+  type Email,
+  type EmailContent,
+  missingIdentification,
+  type Preparation,
+  type Prepared,
+} from '../model/email.ts';
 import { sliceOf } from '../model/job-limits.ts';
 import type { MergeUse } from '../model/merge-fields.ts';
 import { hostOf } from '../model/senders.ts';
@@ -24,6 +30,10 @@ export type PrepareResult =
 
 const TOO_MANY =
   'The parts of the post make more than 20,000 batches. Nothing was sent. Use fewer parts with a segment of their own.';
+
+const UNIDENTIFIED =
+  'This stage sends none that does not (newsletter.requireAddress). Nothing was sent. Complete the newsletter, and ' +
+  'publish the email anew: it keeps what the newsletter was.';
 
 const NOTHING: Preparation = {
   next_batch: 0,
@@ -48,6 +58,9 @@ export async function prepare(email: Email, deps: PrepareDeps): Promise<PrepareR
   deps.log.info(`Creating batches for email ${email.email_id}`, { email_id: email.email_id });
   const content = await lease.read('read the content', () => deps.emails.content(email.email_id));
   if (content === undefined) throw new Error(`The email ${email.email_id} has no content.`);
+  // It may have been published, for later, before the stage asked for it.
+  const missing = deps.require_address === true ? missingIdentification(content.newsletter) : undefined;
+  if (missing !== undefined) return { result: 'refused', email: lease.email, error: `${missing} ${UNIDENTIFIED}` };
   const parts = await deps.parts.of(email, content);
   const pass = new PreparationPass(lease, content, parts, deps);
   await pass.begin();

@@ -42,6 +42,26 @@ describe('the preparation of an email', () => {
     ]);
   });
 
+  it.each([
+    ['is refused, and nobody gets it', {}, 'failed'],
+    [
+      'goes out where it says who sends it',
+      { sender_name: 'K & Co', postal_address: '1-1 Chiyoda', contact: 'a@k.example' },
+      'submitting',
+    ],
+  ])('that was scheduled before the stage required an address %s', async (_, says, status) => {
+    const newsletter = { ...emailContent().newsletter, ...says };
+    const world = await JobWorld.of({}, { newsletter });
+    world.give(ten);
+    const report = await startEmail('email-1', { ...world.deps(), require_address: true });
+    expect(await world.email()).toMatchObject({ status });
+    if (status === 'submitting') return;
+    expect(report.reason).toMatch(
+      /has no sender_name, no postal_address, no contact.*requireAddress.*Nothing was sent/,
+    );
+    expect([await world.batches(), world.sends]).toEqual([[], []]);
+  });
+
   it('takes 1,000 recipients per batch and 50 per chunk by default', async () => {
     const { batch_size, chunk_size } = DEFAULT_JOB_LIMITS;
     const world = await JobWorld.of({}, {}, { batch_size, chunk_size });

@@ -307,6 +307,19 @@ describe('a dry run', () => {
   });
 });
 
+it('a mail that is not published is shown as a member would get it, or with sample values, and nothing of it is kept', async () => {
+  const member = { member_id: 'm-1', email: 'mia@example.com', name: 'Mia', newsletters: ['weekly'] };
+  await world.call('POST', '/v1/members', { key, body: { members: [member] } });
+  const preview = (more: object) =>
+    world.call('POST', '/v1/emails/preview', { key, body: { ...POST, subject: 'Hi {name}', ...more } });
+  const { status, body } = await preview({ member_id: 'm-1' });
+  expect([status, body.member_id, body.subject, body.headers.To]).toEqual([200, 'm-1', 'Hi Mia', 'mia@example.com']);
+  expect(body.html).toContain('<!doctype html>');
+  expect((await preview({})).body.subject).toBe('Hi Sample Reader');
+  expect((await preview({ member_id: 'nobody' })).status).toBe(404);
+  expect(await emailsListed()).toEqual([]);
+});
+
 it('a test of what is not published goes to the addresses with sample values, and nothing of it is kept', async () => {
   const to = ['ann@example.com', 'refused@example.com'];
   const { status, body } = await world.call('POST', '/v1/emails/test', { key, body: { ...POST, to } });

@@ -41,7 +41,7 @@ it.each([
   });
   expect(Object.fromEntries(given)).toMatchObject({
     'api-emails': expected,
-    ...(variable !== 'REQUIRE_ADDRESS' && { 'newsletter-send': expected }),
+    [variable === 'REQUIRE_ADDRESS' ? 'newsletter-prepare' : 'newsletter-send']: expected,
     'console-newsletters': expected,
   });
   expect(template.findOutputs(output)[output]?.['Value']).toBe(expected);
