@@ -42,6 +42,8 @@ const REFUSED = () => problem(409, 'It has changed.', { command: 'npm run ops --
 const REFUSALS: FakeAnswers = {
   ...ALL_POSSIBLE,
   'POST /api/notifications/{log_id}/reveal': REFUSED,
+  'POST /api/notifications/{log_id}/content': REFUSED,
+  'POST /api/notifications/{log_id}/correct': REFUSED,
   'POST /api/recipient-hash': REFUSED,
   'GET /api/members/{member_id}': REFUSED,
   'POST /api/members/show': REFUSED,
@@ -66,6 +68,7 @@ const DIALOGS = [
   'Act on all that match',
   'Cancel?',
   'Change weekly',
+  'Correct it',
   'Find a member',
   'Find by tenant and recipient',
   'Import members',
@@ -89,7 +92,7 @@ const DIALOGS = [
   'Dismiss: what matches',
 ];
 /** What the last button of a dialog may lead to: another step of it. */
-const STEPS = ['Redrive: preview', 'The key is made'];
+const STEPS = ['Redrive: preview', 'Send it corrected?', 'The key is made'];
 
 let browser: Browser;
 beforeAll(async () => {
@@ -188,6 +191,41 @@ describe('axe finds nothing in either theme in what a button opens', () => {
       [],
     );
   });
+});
+
+it('a notification is corrected in a form that shows what is stored, and then what changes before it is sent', async () => {
+  const served = await startFakeConsole(ALL_POSSIBLE);
+  const { page, faults } = await openTab(browser, served.url);
+  await page.goto('/notifications/NL1');
+  await page.getByRole('button', { name: 'Correct', exact: true }).click();
+  const form = page.getByRole('dialog', { name: 'Correct it' });
+  expect([await form.getByLabel('Recipient').inputValue(), await form.getByLabel('Integration').inputValue()]).toEqual([
+    '',
+    'IC1',
+  ]);
+  await form.getByRole('button', { name: 'Show what is stored' }).click();
+  await page.waitForFunction(() => document.querySelector<HTMLInputElement>('input[name=recipient]')?.value !== '');
+  await form.getByLabel('Recipient').fill('#team');
+  await form.getByRole('button', { name: 'Review' }).click();
+  const review = page.getByRole('dialog', { name: 'Send it corrected?' });
+  expect(await review.locator('dl').innerText()).toMatch(/Recipient\s+#alerts → #team/);
+  await review.getByRole('button', { name: 'Back' }).click();
+  expect(await form.getByLabel('Recipient').inputValue()).toBe('#team');
+  await form.getByRole('button', { name: 'Review' }).click();
+  await review.getByRole('button', { name: 'Correct and send' }).click();
+  await page.getByText('Corrected, and queued to be sent.').waitFor();
+  const sent = served.requests
+    .filter(({ path }) => path.endsWith('/correct'))
+    .map(({ body }) => JSON.parse(body.toString()));
+  const asked = { request_id: expect.any(String), recipient: '#team' };
+  expect(sent).toEqual([
+    { ...asked, dry_run: true },
+    { ...asked, dry_run: true },
+    { ...asked, shown: expect.any(String) },
+  ]);
+  expect(faults).toEqual([]);
+  await page.context().close();
+  await served.close();
 });
 
 it('a newsletter is changed with what is tracked of it, as it was looked at, and a viewer only sees it', async () => {

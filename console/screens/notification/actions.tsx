@@ -9,6 +9,7 @@ import { Loading } from '../../parts/states.tsx';
 import { count } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toasts.tsx';
 import { plural } from '../../parts/words.ts';
+import { Correct } from './correct.tsx';
 
 interface Words {
   readonly name: string;
@@ -51,34 +52,38 @@ interface ActionsProps {
   readonly onDone: () => void;
 }
 
-export function Actions({ log_id, detail: { actions }, onDone }: ActionsProps) {
+const VIEWERS = 'Your role is viewer: only operators change anything.';
+
+export function Actions({ log_id, detail, onDone }: ActionsProps) {
+  const { actions, correction } = detail;
   const { role } = useContext(SessionContext);
-  const [asked, setAsked] = useState<Action>();
+  const [asked, setAsked] = useState<Action | 'correct'>();
+  const close = () => setAsked(undefined);
+  const choices = [
+    ...offered(actions).map((action) => [action, ACTION_WORDS[action].name, actions[action]] as const),
+    // What is delivered, or under way, has no button that could correct it.
+    ...(correction.possible ? [['correct', 'Correct', correction] as const] : []),
+  ];
   return (
     <>
-      {offered(actions).map((action) => {
-        const check = actions[action];
-        const because =
-          role === 'viewer'
-            ? 'Your role is viewer: only operators change anything.'
-            : check.possible
-              ? undefined
-              : check.because;
+      {choices.map(([choice, name, check]) => {
+        const because = role === 'viewer' ? VIEWERS : check.possible ? undefined : check.because;
         return (
           <button
-            key={action}
+            key={choice}
             type="button"
-            class={`button${isSending(action) ? ' primary' : ''}`}
+            class={`button${isSending(choice) ? ' primary' : ''}`}
             aria-disabled={because !== undefined}
             title={because}
-            onClick={() => (because === undefined ? setAsked(action) : showToast('failed', because))}
+            onClick={() => (because === undefined ? setAsked(choice) : showToast('failed', because))}
           >
-            {ACTION_WORDS[action].name}
+            {name}
           </button>
         );
       })}
-      {asked !== undefined && (
-        <AskAction log_ids={[log_id]} action={asked} onClose={() => setAsked(undefined)} onDone={onDone} />
+      {asked === 'correct' && <Correct log_id={log_id} detail={detail} onClose={close} onDone={onDone} />}
+      {asked !== undefined && asked !== 'correct' && (
+        <AskAction log_ids={[log_id]} action={asked} onClose={close} onDone={onDone} />
       )}
     </>
   );
@@ -91,7 +96,7 @@ function offered(actions: NotificationDetail['actions']): readonly Action[] {
   return actions[end].possible ? [send, end] : [send];
 }
 
-const isSending = (action: Action): boolean => action === 'redrive' || action === 'retry';
+const isSending = (action: Action | 'correct'): boolean => action === 'redrive' || action === 'retry';
 
 interface AskProps {
   readonly log_ids: readonly string[];

@@ -305,6 +305,14 @@ export function sampleAnswers(role: Role): FakeAnswers {
       format: 'PLAIN',
     },
     'POST /api/recipient-hash': { recipient_hash: 'a'.repeat(43) },
+    'POST /api/notifications/{log_id}/correct': {
+      request_id: 'request-1',
+      dry_run: true,
+      repeated: false,
+      result: 'queued',
+      changes: [{ field: 'recipient', from: 'm•••@example.com', to: 's•••@example.com' }],
+      command: 'npm run ops -- correct NL1 --recipient - --local',
+    },
     'POST /api/actions': ({ body }) => {
       const { request_id, log_ids, dry_run = false } = JSON.parse(String(body));
       return {
