@@ -55,6 +55,11 @@ export const KIND_WORDS: Readonly<
     does: 'Keeps row and records, deletes the dead letters; they are not sent.',
     done: 'dismissed',
   },
+  correct: {
+    name: 'Change integration',
+    does: 'Starts them again by another integration of their tenant, with a full budget of retries.',
+    done: 'redriven by another integration',
+  },
 };
 
 export const OPERATION_WORDS: Readonly<Record<OperationStatus, Word>> = {

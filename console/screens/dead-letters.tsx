@@ -85,6 +85,7 @@ function Cause({ group, onAct }: CauseProps) {
   const actions = [
     { kind: 'redrive', name: `Redrive ${count(group.count)}`, more: 'of' },
     { kind: 'give_up', name: 'Dismiss', more: 'the dead letters of' },
+    ...(integration === null ? [] : [{ kind: 'correct', name: 'Change integration', more: 'of' } as const]),
   ] as const;
   return (
     <Group

@@ -5,6 +5,7 @@ import type { Context, SQSEvent } from 'aws-lambda';
 import * as v from 'valibot';
 import { createOperationStore } from '../../src/adapters/dynamodb/console/operation-store.ts';
 import { createShardMark } from '../../src/adapters/dynamodb/indexing/shard-mark.ts';
+import { createCorrectionStore } from '../../src/adapters/dynamodb/operator/correction-store.ts';
 import { createOperationRows } from '../../src/adapters/dynamodb/operator/operator-search.ts';
 import { createOperatorRows } from '../../src/adapters/dynamodb/table/guarded-update.ts';
 import { createSweepLanes } from '../../src/adapters/sqs/lanes.ts';
@@ -14,6 +15,7 @@ import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { createSqs } from '../shared/runtime/clients/sqs.ts';
 import { consoleOperationsEnv } from '../shared/runtime/console-env.ts';
 import { bindFunction, type Observability } from '../shared/runtime/observability.ts';
+import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 
 const message = v.pipe(v.string(), v.parseJson(), v.object({ operation_id: v.pipe(v.string(), v.minLength(1)) }));
 
@@ -52,11 +54,18 @@ export const handler = bindFunction(consoleOperationsEnv, (env, observability) =
   const dynamodb = createDynamoDb();
   const sqs = createSqs();
   const clock = () => new Date();
+  const { sealer, hashKey } = createSecretsAndKeys(env, dynamodb);
+  const tables = {
+    notification_log: env.NOTIFICATION_LOG_TABLE,
+    notification_content: env.NOTIFICATION_CONTENT_TABLE,
+  };
+  const corrections = createCorrectionStore({ client: dynamodb, tables, sealer, hashKey, clock });
   const shards = createShardMark(dynamodb, env.PIPELINE_STATE_TABLE);
   const deps: OperationsDeps = {
     operations: createOperationStore(dynamodb, env.PIPELINE_STATE_TABLE),
     candidates: createOperationRows(dynamodb, env.NOTIFICATION_LOG_TABLE, clock, shards.read),
     rows: createOperatorRows(dynamodb, env.NOTIFICATION_LOG_TABLE, clock),
+    correct: corrections.correct,
     send: createSweepLanes(sqs, env.LANE_QUEUES).send,
     policy: env.RETRY_POLICY,
     clock,

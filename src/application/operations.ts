@@ -1,5 +1,6 @@
 import type * as v from 'valibot';
-import type { NotificationRow } from '../core/model/notification.ts';
+import { CHANNELS } from '../core/model/channels.ts';
+import { INTAKE_API, type NotificationRow } from '../core/model/notification.ts';
 import { Problem } from '../core/model/problem.ts';
 import { stateOf } from '../core/model/row-state.ts';
 import {
@@ -14,7 +15,9 @@ import {
 } from '../core/operator/operations/operate.ts';
 import { NOTHING, type Operation } from '../core/operator/operations/operation.ts';
 import { viewOf } from '../core/operator/views/notification-view.ts';
+import { invalid } from '../http/check.ts';
 import { type Decision, decisionOf } from './audit.ts';
+import { requireIntegration } from './chosen/correct.ts';
 import { CONDITIONS, shellCommand } from './contract/choices.ts';
 import type { createOperationBody, OperationFilter, OperationView } from './contract/operations.ts';
 import type { OperatorDeps } from './deps.ts';
@@ -34,7 +37,7 @@ export function newOperation(
   asked: v.InferOutput<typeof createOperationBody> & { readonly created_by: string },
   deps: OperationDeps,
 ): Decision<MadeOperation> {
-  const { kind, filter, rate, limit, max_age_hours, include_stopped, created_by } = asked;
+  const { kind, filter, rate, limit, max_age_hours, integration_config_id, include_stopped, created_by } = asked;
   const request = {
     kind,
     filter: searchFilter(filter),
@@ -44,8 +47,32 @@ export function newOperation(
     created_by,
     ...(limit !== undefined && { limit }),
     ...(max_age_hours !== undefined && { max_age_ms: max_age_hours * HOUR_MS }),
+    ...(integration_config_id !== undefined && { integration_config_id }),
   };
-  return makeOperation(request, deps);
+  const { audit, run } = makeOperation(request, deps);
+  // A repeated request is answered all the same.
+  const checked = async () => {
+    await checkIntegration(request, deps);
+    return run();
+  };
+  return { audit, run: checked };
+}
+
+/** What a correction changes to must be the tenant's. @throws Problem */
+async function checkIntegration({ kind, asked, integration_config_id }: NewOperation, deps: OperationDeps) {
+  const isCorrection = kind === 'correct';
+  if (isCorrection !== (integration_config_id !== undefined)) throw faulty('integration_config_id', isCorrection);
+  if (integration_config_id === undefined) return;
+  const { tenant: tenant_id } = asked;
+  const channel = CHANNELS.find((one) => one === asked['channel']);
+  if (tenant_id === undefined) throw faulty('filter.tenant', true);
+  if (channel === undefined) throw faulty('filter.channel', true);
+  await requireIntegration({ channel, tenant_id, created_by: INTAKE_API, integration_config_id }, deps);
+}
+
+function faulty(path: string, required: boolean): Problem {
+  const message = required ? 'is required for a correction' : 'is for corrections only';
+  return invalid([{ path, rule: 'correction', message }]);
 }
 
 /** A filter as it was asked for, to show it. */
@@ -142,6 +169,7 @@ function viewOfOperation(
     filter: asked as OperationFilter,
     rate: operation.rate,
     limit: operation.limit ?? null,
+    integration_config_id: operation.integration_config_id ?? null,
     cut_off: operation.cut_off,
     created_by: operation.created_by,
     created_at: operation.created_at,

@@ -21,6 +21,7 @@ import {
 } from '../core/operator/operations/operation.ts';
 import { dryRunOperation, type RunDeps, runOperation } from '../core/operator/operations/run-operation.ts';
 import type { Decide } from './audit.ts';
+import { correctionStore } from './chosen/correct.ts';
 import type { OperatorDeps } from './deps.ts';
 import { makeOperation } from './operations.ts';
 
@@ -55,7 +56,8 @@ interface OwnRunDeps extends OperatorDeps {
 export function runDepsOf(deps: OperatorDeps) {
   const { dynamodb, deployment, clock, shards, lanes } = deps;
   const candidates = createOperationRows(dynamodb, deployment.tables.notification_log, clock, shards);
-  return { ...deps, candidates, send: lanes.send, policy: deployment.retry_policy };
+  const { correct } = correctionStore(deps);
+  return { ...deps, candidates, correct, send: lanes.send, policy: deployment.retry_policy };
 }
 
 /** @param signal ends the work after the page in work */

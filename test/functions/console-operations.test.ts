@@ -14,6 +14,9 @@ import { deadRow } from '../support/cli/operations.ts';
 const queue = 'http://localhost/queue';
 const ENV: ConsoleOperationsEnv = {
   NOTIFICATION_LOG_TABLE: 'log',
+  NOTIFICATION_CONTENT_TABLE: 'content',
+  DATA_KEYS_TABLE: 'data-keys',
+  RECIPIENT_KEY_ARN: 'arn',
   PIPELINE_STATE_TABLE: 'state',
   LANE_QUEUES: JSON.stringify(Object.fromEntries(CHANNELS.map((name) => [name, { express: queue, standard: queue }]))),
   RETRY_POLICY: JSON.stringify({
@@ -51,6 +54,7 @@ describe('the function of bulk operations', () => {
       operations: createMemoryOperations(),
       candidates: createMemoryOperationRows(tables),
       rows: tables.rows,
+      correct: tables.corrections.correct,
       send: async (messages) => {
         sent.push(...messages.map(({ message }) => message.log_id));
         return [];

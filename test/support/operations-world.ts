@@ -50,6 +50,12 @@ export function operationsWorld() {
           return applied;
         }),
     },
+    correct: (row: NotificationRow, ...more: [Parameters<typeof tables.rows.change>[1], object]) =>
+      write(async () => {
+        const applied = await tables.corrections.correct(row, ...more);
+        if (applied) changed.push(row.log_id);
+        return applied;
+      }),
     send: (messages: readonly QueuedMessage[]) =>
       write(async () => {
         sent.push(...messages.map(({ message }) => message.log_id));
@@ -67,6 +73,7 @@ export function operationsWorld() {
     changed,
     put(row: NotificationRow) {
       tables.log.set(row.log_id, { ...row });
+      tables.content.set(row.log_id, { recipient: '#a', body: 'x', format: 'PLAIN', tenant_id: row.tenant_id });
     },
     async stored(operation_id: string): Promise<Operation> {
       const found = await operations.read(operation_id);
@@ -92,9 +99,9 @@ export function operationsWorld() {
   };
 }
 
-export const KINDS = ['redrive', 'retry', 'cancel', 'give_up'] as const satisfies readonly Kind[];
+export const KINDS = ['redrive', 'retry', 'cancel', 'give_up', 'correct'] as const satisfies readonly Kind[];
 export const rowFor = (kind: Kind, log_id: string) =>
-  kind === 'redrive' || kind === 'give_up'
+  ['redrive', 'give_up', 'correct'].includes(kind)
     ? deadRow(log_id)
     : storedRow(log_id, { work_at: new Date(Date.now() + 3_600_000).toISOString() });
 export const request = (kind: Kind, more = {}) => ({

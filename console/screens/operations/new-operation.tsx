@@ -33,7 +33,16 @@ export function NewOperation({ filter: given, kinds = OPERATION_KINDS, onClose }
   const preview = async (request_id: string, form: FormData) => {
     const most = Number(form.get('limit') ?? 0);
     const rate = Number(form.get('rate') ?? DEFAULT_RATE);
-    const body = { request_id, kind, filter: filter ?? {}, rate, ...(most > 0 && { limit: most }) };
+    const text = (name: string) => String(form.get(name) ?? '').trim();
+    const isCorrection = kind === 'correct';
+    const body = {
+      request_id,
+      kind,
+      filter: { ...filter, ...(text('tenant') !== '' && { tenant: text('tenant') }) },
+      rate,
+      ...(most > 0 && { limit: most }),
+      ...(isCorrection && { integration_config_id: text('integration_config_id') }),
+    };
     setOperation(await write('POST /api/operations', {}, body));
   };
   if (filter === undefined) return <ChooseFilter onClose={onClose} onChosen={setFilter} />;
@@ -67,6 +76,14 @@ export function NewOperation({ filter: given, kinds = OPERATION_KINDS, onClose }
         </fieldset>
       )}
       {kinds.length === 1 && <p>{KIND_WORDS[kind].does}</p>}
+      {kind === 'correct' && (
+        <div class="form-row">
+          <Field label="Integration to send by" name="integration_config_id" required />
+          {filter.tenant === undefined && (
+            <Field label="Tenant" name="tenant" required hint="An integration belongs to one" />
+          )}
+        </div>
+      )}
       <div class="form-row">
         <Field
           label="Per second"
@@ -112,6 +129,11 @@ function Start({ first, onClose }: { readonly first: OperationView; readonly onC
       command={data.command ?? undefined}
     >
       <FilterWords filter={data.filter} />
+      {data.integration_config_id !== null && (
+        <p>
+          By <code>{data.integration_config_id}</code>
+        </p>
+      )}
       {data.preview === null ? (
         <Loading what="the preview" lines={3} />
       ) : (

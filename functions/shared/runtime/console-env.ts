@@ -11,6 +11,7 @@ import {
   optionalFlag,
   optionalName,
   queueUrl,
+  sealing,
   sealingAndSearch,
   wholeNumber,
 } from './env-values.ts';
@@ -64,8 +65,10 @@ export const consoleApiEnv = /* @__PURE__ */ environment(localOnly, sealingAndSe
 });
 
 /** What works on bulk operations changes notifications, and nothing else. */
-export const consoleOperationsEnv = /* @__PURE__ */ environment({
+export const consoleOperationsEnv = /* @__PURE__ */ environment(localOnly, sealing, {
   NOTIFICATION_LOG_TABLE: name,
+  /** A correction puts the content anew. */
+  NOTIFICATION_CONTENT_TABLE: name,
   PIPELINE_STATE_TABLE: name,
   LANE_QUEUES: allQueueUrls,
   RETRY_POLICY: retryPolicyFromJson,

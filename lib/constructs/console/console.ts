@@ -9,7 +9,7 @@ import { Construct } from 'constructs';
 import type { ConsoleOperationsEnv } from '../../../functions/shared/runtime/console-env.ts';
 import { HISTORY_INDEX, OPERATION_KIND, SHARDS_KIND, WORK_INDEX } from '../../../src/adapters/dynamodb/schema.ts';
 import { retryPolicyJson } from '../../config/settings-json.ts';
-import { allow, on, queryIndexes, readKinds, useKinds, useTableKey } from '../function/permissions.ts';
+import { allow, on, queryIndexes, readKinds, sealRecipients, useKinds, useTableKey } from '../function/permissions.ts';
 import { ServiceFunction } from '../function/service-function.ts';
 import { accessLog } from '../intake/access-log.ts';
 import { laneArns, laneUrls } from '../lanes/channel-lanes.ts';
@@ -107,6 +107,9 @@ class ConsoleOperations extends Construct {
       allowRecursion: true,
       environment: {
         NOTIFICATION_LOG_TABLE: tables.log.tableName,
+        NOTIFICATION_CONTENT_TABLE: tables.content.tableName,
+        DATA_KEYS_TABLE: tables.dataKeys.tableName,
+        RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
         PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
         LANE_QUEUES: Stack.of(this).toJsonString(laneUrls(channels)),
         RETRY_POLICY: retryPolicyJson(config),
@@ -114,6 +117,9 @@ class ConsoleOperations extends Construct {
       } satisfies ConsoleOperationsEnv,
       permissions: [
         on(tables.log, 'BatchGetItem', 'UpdateItem', 'PartiQLUpdate'),
+        // What is corrected gets a content of its own life, whose fallback is sealed anew.
+        on(tables.content, 'GetItem', 'PutItem'),
+        ...sealRecipients(encryption, tables),
         queryIndexes(tables.log, WORK_INDEX, HISTORY_INDEX),
         useKinds(tables.pipelineState, OPERATION_KIND),
         readKinds(tables.pipelineState, SHARDS_KIND),

@@ -54,9 +54,10 @@ export const MOST_CHOSEN = 100;
 
 /**
  * `redrive`: given-up notifications start anew with a full budget. `retry`: what waits for its retry is attempted now.
- * `cancel`: what waits is ended. `give_up`: dead notifications leave the list for good.
+ * `cancel`: what waits is ended. `give_up`: dead notifications leave the list for good. `correct`: dead notifications are
+ * sent by another integration, in another life.
  */
-export const OPERATION_KINDS = ['redrive', 'retry', 'cancel', 'give_up'] as const;
+export const OPERATION_KINDS = ['redrive', 'retry', 'cancel', 'give_up', 'correct'] as const;
 export type OperationKind = (typeof OPERATION_KINDS)[number];
 
 /** `ready` waits for its start. `pausing` and `cancelling` end with the page in progress. `failed` can be resumed. */

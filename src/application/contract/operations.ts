@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { VERIFY_PHASES } from '../../core/verify/verification.ts';
 import { OPERATION_ACTIONS, OPERATION_KINDS, OPERATION_STATUSES } from './choices.ts';
-import { count, counts, cursor, limit, nextPage, notificationView, type Out, requestId, time } from './fields.ts';
+import { count, counts, cursor, id, limit, nextPage, notificationView, type Out, requestId, time } from './fields.ts';
 import { filterFields } from './notifications.ts';
 
 export const operationFilter = v.strictObject(filterFields);
@@ -18,6 +18,8 @@ export const createOperationBody = v.strictObject({
   limit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1_000_000_000))),
   /** Redrive: leave out what was created longer ago. No row is older than ten years: it expires after two. */
   max_age_hours: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(87_600))),
+  /** Correct: by which they are sent from then on; the filter names tenant and channel. */
+  integration_config_id: v.optional(id),
   /** Redrive: include wrong recipients, cancelled ones, and those taken off the list. */
   include_stopped: v.optional(v.boolean(), false),
 });
@@ -56,6 +58,8 @@ export const operationView = v.strictObject({
   filter: operationFilter,
   rate: count,
   limit: v.nullable(count),
+  /** To which a correction changes them. */
+  integration_config_id: v.nullable(v.string()),
   /** Nothing that came after this time is taken. */
   cut_off: time,
   created_by: v.string(),

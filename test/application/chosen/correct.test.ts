@@ -206,3 +206,56 @@ describe('ops correct', () => {
     expect([code, err]).toEqual([exit, expect.stringMatching(says)]);
   });
 });
+
+describe('the integration of a group', () => {
+  const asked = (more: object) => ({
+    body: { request_id: `operation-${++serial}`, kind: 'correct' as const, ...more },
+  });
+  const filter = { tenant: 'tenant-1', channel: 'email', integration: 'ic-old' } as const;
+
+  it('is changed by an operation, which shows before what it takes, and takes no other', async () => {
+    const old = { ...email, integration_config_id: 'ic-old' };
+    await given(deadRow('E1', { ...old, last_attempt: 3 }));
+    await given(deadRow('E2', { ...email, integration_config_id: 'ic-else' }));
+    await given(deadRow('E3', { ...old, tenant_id: 'tenant-2' }));
+    const made = await page.ok('POST /api/operations', asked({ filter, integration_config_id: 'ic-new' }));
+    const { operation_id } = made;
+    const shown = async () => page.ok('GET /api/operations/{operation_id}', { path: { operation_id } });
+    await expect.poll(async () => (await shown()).status, { timeout: 20_000 }).toBe('ready');
+    expect(await shown()).toMatchObject({
+      integration_config_id: 'ic-new',
+      preview: { taken: 1 },
+      sample_log_ids: ['E1'],
+    });
+    expect(await ops.row('E1')).toMatchObject({ integration_config_id: 'ic-old' });
+    await page.ok('POST /api/operations/{operation_id}/start', {
+      path: { operation_id },
+      body: { request_id: `operation-${++serial}` },
+    });
+    await expect.poll(async () => (await shown()).status, { timeout: 20_000 }).toBe('done');
+    const now = await ops.row('E1');
+    expect(now).toMatchObject({
+      integration_config_id: 'ic-new',
+      life: 5,
+      send_status: 'RETRY',
+      replay_id: operation_id,
+    });
+    expect(await contentOf(now)).toEqual(CONTENT);
+    expect(await ops.row('E2')).toMatchObject({
+      integration_config_id: 'ic-else',
+      work_queue: expect.stringMatching(/^dead/),
+    });
+    expect(await ops.row('E3')).toMatchObject({ integration_config_id: 'ic-old' });
+    expect((await ops.takeAll()).map(({ log_id }) => log_id)).toEqual(['E1']);
+  });
+
+  it.each([
+    ["another tenant's integration", { filter, integration_config_id: 'ic-others' }, /cannot be used/],
+    ['no integration', { filter }, /integration_config_id is required/],
+    ['no tenant', { filter: { channel: 'email' as const }, integration_config_id: 'ic-new' }, /tenant is required/],
+    ['no channel', { filter: { tenant: 'tenant-1' }, integration_config_id: 'ic-new' }, /channel is required/],
+  ])('is not changed with %s', async (_, more, because) => {
+    const { status, body } = await page.call('POST /api/operations', asked(more));
+    expect([status, (body as { detail?: string }).detail]).toEqual([400, expect.stringMatching(because)]);
+  });
+});

@@ -89,6 +89,7 @@ export function operation(more: Partial<OperationView> = {}): OperationView {
   return {
     operation_id: 'OP1',
     kind: 'redrive',
+    integration_config_id: null,
     status: 'running',
     wanted: null,
     filter: GROUP.filter,

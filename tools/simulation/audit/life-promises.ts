@@ -9,8 +9,12 @@ import type { Acceptance, Memory, Stored } from './memory.ts';
  * Its writer puts another recipient into a row: the attempts that are claimed from now on go there. What is over stays so,
  * unless the whole row is put anew.
  */
-/** @param fallback whether the recipient of its fallback is another one, too */
-export function corrected(memory: Memory, was: Stored, { anew = false, fallback = false } = {}): Memory {
+/** @param how.recipient whether it gets another one @param how.fallback whether its fallback does, too */
+export function corrected(
+  memory: Memory,
+  was: Stored,
+  { anew = false, recipient = true, fallback = false } = {},
+): Memory {
   const log_id = String(was['log_id']);
   const { [log_id]: deletion, ...deletions } = memory.deleted;
   const isOver =
@@ -23,6 +27,7 @@ export function corrected(memory: Memory, was: Stored, { anew = false, fallback 
     ...(anew && { deleted: deletions, erased: memory.erased.filter((one) => one !== log_id) }),
     ...((anew || !isOver) && { lives }),
     corrected: { ...memory.corrected, [log_id]: since },
+    ...(recipient && { readdressed: { ...memory.readdressed, [log_id]: since } }),
     ...(fallback && { elsewhere: [...memory.elsewhere, log_id] }),
     renamed: [...memory.renamed.filter((one) => one !== log_id), ...(hasEnded(was) ? [] : [log_id])],
   };

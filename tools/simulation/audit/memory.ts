@@ -24,6 +24,8 @@ export interface Memory {
   readonly corrected: Readonly<Record<string, number>>;
   /** Notifications whose recipient was changed before they were given up: a bounce of the former one is no end of them. */
   readonly renamed: readonly string[];
+  /** The same, where it got another recipient: a correction may leave it. */
+  readonly readdressed: Readonly<Record<string, number>>;
   /** Those whose writer has named another recipient for their fallback, too. */
   readonly elsewhere: readonly string[];
   /** Those that an operator has cancelled by a bulk operation, which takes successors, too. */
@@ -54,6 +56,7 @@ export const NOTHING_YET: Memory = {
   redriven: {},
   corrected: {},
   renamed: [],
+  readdressed: {},
   elsewhere: [],
   cancelled: [],
   deleted: {},

@@ -108,7 +108,7 @@ const SEND_AND_RECORD_MS = 23_000;
 export function sent(memory: Memory, send: Send, row: Stored | undefined, records: readonly Stored[]): Judged {
   const { log_id, attempt, recipient, now, late } = send;
   const violations: string[] = [];
-  const since = memory.corrected[log_id] ?? Number.POSITIVE_INFINITY;
+  const since = memory.readdressed[log_id] ?? Number.POSITIVE_INFINITY;
   // The successor of a later life is for whom the writer has named since, if that was the fallback's recipient, too.
   const [, first = log_id, of = ''] = /^((n\d+)-fallback)-\d+$/.exec(log_id) ?? [];
   const [given, later] = [`${first}@example.com`, `new-${log_id}@example.com`];

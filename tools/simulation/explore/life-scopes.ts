@@ -66,4 +66,13 @@ export const LIFE_SCOPES: Readonly<Record<string, NamedScope>> = {
     corrections: 1,
     ...anew(['recipient']),
   },
+  'operator-corrects-all': {
+    about: 'a death, the redrive of its letter, and an operator who changes the integration of all',
+    ...dead,
+    given: [refused('AUTH_FAILED')],
+    workers: 3,
+    redrives: 1,
+    bulks: 1,
+    bulk: ['correct'],
+  },
 };

@@ -80,6 +80,9 @@ async function erase(env: Env, log_id: string, run_id: string, records: RecordSt
   }
 }
 
+/** By another integration they go to the same recipient. */
+const CORRECTED = { integration_config_id: 'integration-2' };
+
 /** All that there is: looked at, then begun, as the console does. @param kind what it does to each */
 async function operateOnAll(env: Env, kind: Kind, operation_id: string): Promise<void> {
   const { clock, random } = env;
@@ -87,6 +90,7 @@ async function operateOnAll(env: Env, kind: Kind, operation_id: string): Promise
     operations: portOf<OperationStore>(env, 'operations', 'create', 'read', 'change', 'list'),
     candidates: portOf<OperationRows>(env, 'candidates', 'page'),
     rows: portOf<RowStore>(env, 'operatorRows', 'read', 'change'),
+    ...portOf<Pick<CorrectionStore, 'correct'>>(env, 'corrections', 'correct'),
     send: send(env),
     startRun: async () => {},
     pause: (ms: number) => env.call<void>('time.pause', ms),
@@ -96,7 +100,7 @@ async function operateOnAll(env: Env, kind: Kind, operation_id: string): Promise
   };
   const bounds = { operation_id, filter: {}, asked: {}, rate: 100, include_stopped: kind === 'redrive' };
   try {
-    await createOperation({ ...bounds, kind, created_by: 'mori' }, deps);
+    await createOperation({ ...bounds, kind, created_by: 'mori', ...(kind === 'correct' && CORRECTED) }, deps);
     await runOperation(operation_id, deps, () => false);
     await operate(operation_id, 'start', deps);
     await runOperation(operation_id, deps, () => false);

@@ -76,13 +76,15 @@ interface Correctable extends Pick<Ground, 'state' | 'set'> {
 /** An operator corrects a row: from this write on it goes to whom the operator has named. */
 export async function correctedByOperator(
   ground: Correctable,
-  [row]: readonly unknown[],
+  [row, , content]: readonly unknown[],
   call: () => Promise<unknown>,
 ) {
   const log_id = String((row as Stored)['log_id']);
   const was = ground.tables.log.get(log_id) ?? {};
   const done = await call();
   if (ground.tables.log.get(log_id) !== was)
-    ground.set({ memory: corrected(ground.state.memory, was, { anew: true }) });
+    ground.set({
+      memory: corrected(ground.state.memory, was, { anew: true, recipient: 'recipient' in Object(content) }),
+    });
   return done;
 }

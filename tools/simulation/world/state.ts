@@ -43,7 +43,7 @@ export const EDITS = {
 export type Edit = keyof typeof EDITS;
 
 /** What an operator may do to all that there are, as a job. */
-export const BULK = ['redrive', 'retry', 'cancel', 'give_up'] as const satisfies readonly Kind[];
+export const BULK = ['redrive', 'retry', 'cancel', 'give_up', 'correct'] as const satisfies readonly Kind[];
 
 /** A notification that is there at the start. */
 export interface Given {

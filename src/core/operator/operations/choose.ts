@@ -6,6 +6,7 @@ import type { RowChange } from '../../model/row-change.ts';
 import { stateOf } from '../../model/row-state.ts';
 import { shownText } from '../../model/text.ts';
 import { type Clock, epochMs, parseTime } from '../../model/time.ts';
+import { checkCorrection, planCorrection } from '../correct.ts';
 import { planRetry } from '../retry-now.ts';
 import { matches } from '../search-filter.ts';
 import { type Exclusion, exclusionOf, LEFT } from './exclusions.ts';
@@ -81,6 +82,14 @@ function choiceByState(row: ForeignRow, operation: Operation, now: Date, policy:
         change: revival(notification, now, policy, operation.operation_id),
         message: { due: now.toISOString() },
       };
+    }
+    case 'correct': {
+      const exclude = exclusionOf(row, { include_stopped: false }, now);
+      if (exclude !== undefined) return { exclude };
+      // It has arrived, or its writer has just put other content into it.
+      if ('refused' in checkCorrection(notification, {}, now)) return { exclude: 'changed' };
+      const { change, due } = planCorrection(notification, operation, { now, policy });
+      return { change: marked(change, mark), message: { due } };
     }
     case 'give_up':
       return stateOf(notification, now) === 'dead' ? { change: marked(GIVEN_UP, mark) } : elsewhere(notification, now);

@@ -22,7 +22,16 @@ export interface OperateDeps {
 
 export type NewOperation = Pick<
   Operation,
-  'kind' | 'filter' | 'asked' | 'rate' | 'include_stopped' | 'reads_stopped' | 'created_by' | 'limit' | 'max_age_ms'
+  | 'kind'
+  | 'filter'
+  | 'asked'
+  | 'rate'
+  | 'include_stopped'
+  | 'reads_stopped'
+  | 'created_by'
+  | 'limit'
+  | 'max_age_ms'
+  | 'integration_config_id'
 > & {
   /** Of the operation; a new one unless given. */
   readonly operation_id?: string;
@@ -128,13 +137,17 @@ function changeFor(operation: Operation, act: OperationAct, now: Date): Operatio
 }
 
 /** What an operation takes. It never changes, so whoever goes on with an operation by its id must mean the same. */
-export type Bounds = Pick<Operation, 'kind' | 'filter' | 'limit' | 'max_age_ms' | 'include_stopped'>;
+export type Bounds = Pick<
+  Operation,
+  'kind' | 'filter' | 'limit' | 'max_age_ms' | 'integration_config_id' | 'include_stopped'
+>;
 
 /** Its bounds by their stored names, those that are not set left out: to compare, to show and to audit. */
-function boundsOf({ kind, filter, limit, max_age_ms, include_stopped }: Bounds): Record<string, string> {
+function boundsOf({ kind, filter, limit, max_age_ms, include_stopped, ...to }: Bounds): Record<string, string> {
   const { created, ...conditions } = filter;
   const period = { created_from: created?.from, created_to: created?.to };
-  const all = { kind, ...conditions, ...period, limit, max_age_ms, include_stopped };
+  const corrected = { corrected_integration: to.integration_config_id };
+  const all = { kind, ...conditions, ...period, limit, max_age_ms, ...corrected, include_stopped };
   return Object.fromEntries(
     Object.entries(all).flatMap(([name, value]) => {
       if (value === undefined) return [];
@@ -147,9 +160,17 @@ const HOUR_MS = 3_600_000;
 
 /** What an operation is bound to, for the audit: a recipient only by its hash. */
 export function auditDetails(operation: Bounds & Pick<Operation, 'asked' | 'rate'>): object {
-  const { kind, asked, rate, limit, max_age_ms, include_stopped } = operation;
+  const { kind, asked, rate, limit, max_age_ms, include_stopped, integration_config_id: corrected } = operation;
   const age = max_age_ms !== undefined && { max_age_hours: max_age_ms / HOUR_MS };
-  return { kind, ...asked, rate, ...(limit !== undefined && { limit }), ...age, include_stopped };
+  return {
+    kind,
+    ...asked,
+    rate,
+    ...(limit !== undefined && { limit }),
+    ...age,
+    ...(corrected && { corrected }),
+    include_stopped,
+  };
 }
 
 export function differences(a: Bounds, b: Bounds): string[] {

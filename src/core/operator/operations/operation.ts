@@ -5,7 +5,7 @@ import type { Period, SearchFilter } from '../search-filter.ts';
 import type { Exclusion } from './exclusions.ts';
 
 /** What a bulk operation does with each notification that matches. */
-export type Kind = 'redrive' | 'retry' | 'cancel' | 'give_up';
+export type Kind = 'redrive' | 'retry' | 'cancel' | 'give_up' | 'correct';
 
 type Status = 'previewing' | 'ready' | 'running' | 'paused' | 'done' | 'cancelled' | 'failed';
 
@@ -53,6 +53,8 @@ export interface Operation {
   readonly rate: number;
   readonly limit?: number;
   readonly max_age_ms?: number;
+  /** Correct: the integration by which they are sent from then on. */
+  readonly integration_config_id?: string;
   readonly include_stopped: boolean;
   /** Redrive: what has no dead letter is read and counted even though it is not included, at the price of those reads. */
   readonly reads_stopped?: boolean;
@@ -80,7 +82,16 @@ export interface Operation {
 /** What changes of an operation; what it takes, and until when, does not. */
 type Changeable = Omit<
   Operation,
-  'operation_id' | 'kind' | 'filter' | 'asked' | 'limit' | 'max_age_ms' | 'include_stopped' | 'cut_off' | 'created_by'
+  | 'operation_id'
+  | 'kind'
+  | 'filter'
+  | 'asked'
+  | 'limit'
+  | 'max_age_ms'
+  | 'integration_config_id'
+  | 'include_stopped'
+  | 'cut_off'
+  | 'created_by'
 >;
 
 export interface OperationChange {
@@ -116,7 +127,7 @@ export function sourcesOf({
   reads_stopped,
 }: Pick<Operation, 'kind' | 'include_stopped' | 'reads_stopped'>): readonly Source[] {
   if (kind === 'redrive') return include_stopped || reads_stopped ? ['dead', 'created'] : ['dead'];
-  return kind === 'give_up' ? ['dead'] : ['due'];
+  return kind === 'give_up' || kind === 'correct' ? ['dead'] : ['due'];
 }
 
 export function added(a: Counts, b: Counts): Counts {

@@ -1,14 +1,19 @@
+import type { RowStore } from '../../delivery/ports.ts';
 import { leaseLeftMs } from '../../model/changes/lease.ts';
 import type { NotificationRow } from '../../model/notification.ts';
 import { ExplainedError } from '../../model/problem.ts';
 import { messageFor, type QueuedMessage, withToken } from '../../model/queue-message.ts';
 import { stateOf } from '../../model/row-state.ts';
+import type { CorrectionStore } from '../correct.ts';
 import { changeRow, type RetryDeps } from '../retry-now.ts';
 import { choose } from './choose.ts';
 import type { Exclusion } from './exclusions.ts';
 import { type Counts, NOTHING, type Operation } from './operation.ts';
 
-export type TakeDeps = Pick<RetryDeps, 'rows' | 'send' | 'policy' | 'clock'>;
+export interface TakeDeps extends Pick<RetryDeps, 'rows' | 'send' | 'policy' | 'clock'> {
+  /** Writes what corrects a row: its content gets the life of the change, too. */
+  readonly correct: CorrectionStore['correct'];
+}
 
 interface Taken {
   readonly message?: QueuedMessage;
@@ -60,7 +65,10 @@ async function takeOne(
   deps: TakeDeps,
   repeatedOnly: boolean,
 ): Promise<Taken | Exclusion | undefined> {
-  const { row, plan, changed } = await changeRow(log_id, deps.rows, (found) => {
+  const isCorrected = operation.kind === 'correct';
+  const change: RowStore['change'] = (was, next) =>
+    isCorrected ? deps.correct(was, next, {}) : deps.rows.change(was, next);
+  const { row, plan, changed } = await changeRow(log_id, { read: deps.rows.read, change }, (found) => {
     const now = deps.clock();
     if (found.replay_id === operation.operation_id)
       return { repeated: repeatedMessage(found, operation, now), change: undefined };
@@ -84,7 +92,7 @@ async function takeOne(
  * since: it has another message.
  */
 function repeatedMessage(row: NotificationRow, operation: Operation, now: Date): Taken {
-  const isSent = operation.kind === 'redrive' || operation.kind === 'retry';
+  const isSent = ['redrive', 'retry', 'correct'].includes(operation.kind);
   if (!isSent || stateOf(row, now) !== 'due' || row.work_at === undefined) return {};
   if (row.updated_at !== undefined && row.updated_at < row.work_at) return {};
   const run_id = withToken(runIdOf(operation), now.getTime().toString(36));

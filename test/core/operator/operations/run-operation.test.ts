@@ -23,7 +23,7 @@ describe('an operation whose process is killed', () => {
           expect(done).toMatchObject({ status: 'done', preview: { taken: count } });
           expect(done?.progress).toMatchObject({ matched: count, taken: count });
           expect([...at.changed].sort()).toEqual(Array.from({ length: count }, (_, i) => `N${i}`).sort());
-          const isSent = kind === 'redrive' || kind === 'retry';
+          const isSent = ['redrive', 'retry', 'correct'].includes(kind);
           expect(new Set(at.sent).size).toBe(isSent ? count : 0);
           expect(new Set(at.sentAs).size).toBe(at.sentAs.length);
           // Repeated or not: nobody asks for each by name, so none passes a breaker, a rate or a quota.

@@ -65,6 +65,8 @@ function isTakenBy(kind: Kind, state: State, include_stopped: boolean): boolean 
   switch (kind) {
     case 'redrive':
       return state === 'dead' || (include_stopped && state === 'stopped');
+    case 'correct':
+      return state === 'dead';
     case 'give_up':
       return state === 'dead' || state === 'deleted';
     case 'retry':
