@@ -248,13 +248,16 @@ describe('the console on the web', () => {
     }
   });
 
-  it('gives the function for bulk operations notifications and its own items, and no content or recipient', () => {
+  it('gives the function for bulk operations notifications, contents for corrections, and its own items', () => {
     const policies = resourcesOf(oidc, 'AWS::IAM::Policy').filter(({ id }) => id.includes('ConsoleOperations'));
     const text = JSON.stringify(policies);
     expect(policies.length).toBeGreaterThan(0);
     const keys = [...text.matchAll(/"dynamodb:LeadingKeys":(\[[^\]]*\])/g)].map(([, kinds]) => kinds);
     expect(keys).toEqual(['["operation"]', '["shards"]']);
-    for (const table of ['TablesContent', 'TablesApiKeys', 'TablesAudit', 'RecipientKey']) {
+    // A corrected content gets another life, for which its fallback is sealed anew.
+    expect(text).toContain('TablesContent');
+    expect(text).not.toContain('DeleteItem');
+    for (const table of ['TablesApiKeys', 'TablesAudit', 'RecipientHash', 'secretsmanager']) {
       expect(text).not.toContain(table);
     }
   });
