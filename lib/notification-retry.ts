@@ -29,6 +29,7 @@ import {
   operatorRights,
   outcomeRights,
 } from './constructs/platform/grants.ts';
+import { warnOfRegion } from './constructs/platform/partitions.ts';
 import { bringPlatform, madeByCdk } from './constructs/platform/platform.ts';
 import type { NewsletterStorage, Stage } from './constructs/stage.ts';
 import { Encryption } from './constructs/storage/encryption.ts';
@@ -209,6 +210,7 @@ export class NotificationRetry extends Construct {
   }
 
   private warn(config: StageConfig): void {
+    warnOfRegion(this, config);
     const { senderAddress = '', channels, newsletters, api } = config;
     if (retains(config) && newsletters === true && api !== false && api.domain === undefined) {
       Annotations.of(this).addWarningV2(

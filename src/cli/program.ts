@@ -32,6 +32,7 @@ import { addList } from './commands/notifications/list.ts';
 import { addCancel, addRetry, addShow } from './commands/notifications/notifications.ts';
 import { addOutcomesResend } from './commands/outcomes/outcomes.ts';
 import { addReplay } from './commands/replay/replay.ts';
+import { addLeftovers } from './commands/status/leftovers.ts';
 import { addPreflight } from './commands/status/preflight.ts';
 import { addStatus, addSweeps } from './commands/status/status.ts';
 import { addForget } from './commands/verify/forget.ts';
@@ -80,8 +81,8 @@ const addSpool: AddCommand = (spool, context) => {
 
 /** In the order of the help. */
 const COMMANDS: readonly AddCommand[] = [
-  ...[addConsole, addAudit, addPreflight, addStatus, addSweeps, addList, addShow, addRetry, addCorrect, addCancel],
-  ...[addReplay, addReconcile, addVerify, addForget],
+  ...[addConsole, addAudit, addPreflight, addLeftovers, addStatus, addSweeps, addList, addShow],
+  ...[addRetry, addCorrect, addCancel, addReplay, addReconcile, addVerify, addForget],
   under('rows', 'notifications of another database', addRowsImport),
   under('dlq', 'the dead-letter queues', addDlqList, addDlqShow, addDlqRedrive, addDlqDrop),
   under('spool', "the producer client's spool on this machine", addSpool),

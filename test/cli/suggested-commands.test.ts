@@ -28,7 +28,8 @@ const IN_WORDS =
   /^(?:(?:<command>|--help|\.\.\.|…)|(?:retry|correct|cancel|show|forget|replay|emails|members|outcomes|dlq|keys|spool|newsletters|senders)$|outcomes resend$|senders allow$|"\$@")/;
 /** Run by tests of their own, as they need what this world has not. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
-  preflight: 'test/cli/commands/status/preflight.test.ts',
+  preflight: 'test/cli/parts.test.ts',
+  leftovers: 'test/cli/commands/status/leftovers.test.ts',
   console: 'test/cli/commands/console',
   spool: 'test/client/spool',
   'verify --resume': 'test/cli/commands/verify/verify.test.ts',

@@ -24,6 +24,8 @@ describe.each([
     const said = await deployed.stack.npm('ops', ['preflight', '--json', ...options]).catch(({ message }) => message);
     return JSON.parse(/\{"findings".*\}/.exec(said)?.[0] ?? '{}').findings;
   };
+  const leftovers = async (): Promise<{ what: string; remove: string }[]> =>
+    JSON.parse(await deployed.stack.npm('ops', ['leftovers', '--json'])).leftovers;
   const tables = async () => JSON.parse(await deployed.stack.aws(['dynamodb', 'list-tables'])).TableNames;
 
   it('changes nothing by a second deployment', async () => {
@@ -33,7 +35,7 @@ describe.each([
     expect(await preflight()).toContainEqual(expect.objectContaining({ check: 'stack', state: 'ok' }));
   });
 
-  it(`is destroyed ${retains ? 'and leaves its tables, which preflight lists with how to remove them' : 'with all its data'}`, async () => {
+  it(`is destroyed ${retains ? 'and leaves its tables, which ops lists with how to remove them' : 'with all its data'}`, async () => {
     const before = await tables();
     const { stack, assembly } = deployed;
     if (retains) {
@@ -42,16 +44,19 @@ describe.each([
     }
     await stack.destroy(assembly);
     expect(await tables()).toEqual(retains ? before : []);
-    const leftovers: { says: string; remedy: string }[] = await preflight('--leftovers');
+    const left = await leftovers();
     for (const name of retains ? before : []) {
-      expect(leftovers).toContainEqual(
-        expect.objectContaining({
-          says: `The table ${name}.`,
-          remedy: expect.stringContaining(`delete-table --table-name ${name}`),
-        }),
-      );
+      const remove = expect.stringContaining(`delete-table --table-name ${name}`);
+      expect(left).toContainEqual({ what: `The table ${name}.`, remove });
     }
-    if (!retains) expect(leftovers).toEqual([]);
+    if (!retains) expect(left).toEqual([]);
+    for (const line of left
+      .filter(({ what }) => !what.startsWith('The log group'))
+      .flatMap(({ remove }) => remove.split('; '))) {
+      await stack.aws(line.split(' ').slice(1));
+    }
+    expect(await tables()).toEqual([]);
+    expect((await leftovers()).filter(({ what }) => /table|secret/.test(what))).toEqual([]);
   });
 
   it('is deployed again, and its sweep runs', async () => {

@@ -80,6 +80,7 @@ describe('operators with the rights of the runbook', { timeout: 6 * MINUTES }, (
 
   const ATTEMPTS: Readonly<Record<string, Attempt>> = {
     preflight: { args: () => ['preflight', '--json'] },
+    leftovers: { args: () => ['leftovers', '--json'] },
     status: { args: () => ['status'] },
     sweeps: { args: () => ['sweeps'] },
     audit: { args: () => ['audit'] },

@@ -197,6 +197,31 @@ describe('what is no ARN or id', () => {
   });
 });
 
+describe('a region that lacks something', () => {
+  const CONSOLE = { issuer: 'https://login.example.com', clientId: 'console' };
+  const WEBHOOKS = { channels: ['webhook'], newsletters: false } as const;
+  it.each([
+    ['cn-north-1', {}, ['China has no SES']],
+    ['cn-northwest-1', { ...WEBHOOKS, console: CONSOLE }, ['China has no user pools']],
+    ['us-gov-west-1', { console: CONSOLE }, ['GovCloud has no CloudFront']],
+    ['us-gov-west-1', {}, []],
+    ['cn-north-1', WEBHOOKS, []],
+    ['eu-west-1', { console: CONSOLE }, []],
+    [undefined, { console: CONSOLE }, []],
+  ])('is said at the synthesis: %s with %j', (region, more, says) => {
+    const stack = new Stack(
+      appOf(),
+      'Theirs',
+      region === undefined ? {} : { env: { account: '111122223333', region } },
+    );
+    const retry = new NotificationRetry(stack, 'Retry', { stage: 'test', senderAddress: SENDER, ...more });
+    const warnings = retry.node.metadata
+      .filter(({ type }) => type === 'aws:cdk:warning')
+      .map(({ data }) => String(data));
+    expect(warnings).toEqual(says.map((text) => expect.stringContaining(text)));
+  });
+});
+
 it("takes all of it from other constructs of the team's app, whose names nobody knows yet", () => {
   const stack = new Stack(appOf(), 'Theirs', { env: { account: '111122223333', region: 'ap-northeast-1' } });
   const vpc = new Vpc(stack, 'Vpc');

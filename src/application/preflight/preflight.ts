@@ -129,7 +129,7 @@ function stackOf({ stack }: AccountFacts): Finding[] {
     refused(
       'stack',
       `${is}: it can only be deleted${is_protected ? ', and is protected' : ''}.`,
-      [...(is_protected ? [unprotect] : []), remove, 'then npm run ops -- preflight --leftovers'].join('; '),
+      [...(is_protected ? [unprotect] : []), remove, 'then npm run ops -- leftovers'].join('; '),
     ),
   ];
 }

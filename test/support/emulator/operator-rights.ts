@@ -16,7 +16,12 @@ interface ResourceRow {
 
 const ANY = /./;
 const ROWS: readonly ResourceRow[] = [
-  { documented: 'the actions of `preflight`', commands: /^preflight/, actions: ANY, resources: () => ['*'] },
+  {
+    documented: 'the actions of `preflight` and `leftovers`',
+    commands: /^(preflight|leftovers)/,
+    actions: ANY,
+    resources: () => ['*'],
+  },
   {
     documented: '`dynamodb:…` of `keys`',
     commands: /^keys/,
@@ -246,7 +251,7 @@ function besides(command: string, actions: readonly string[], { DataKey = '', Re
     ...(actions.some((action) => WRITES.test(action))
       ? [{ actions: ['kms:Encrypt', 'kms:GenerateDataKey'], resources: [DataKey] }]
       : []),
-    ...(command === 'preflight' ? [{ actions: FIND_STACK.actions, resources: ['*'] }] : []),
+    ...(/^(preflight|leftovers)$/.test(command) ? [{ actions: FIND_STACK.actions, resources: ['*'] }] : []),
     ...(actions.includes('secretsmanager:GetSecretValue') || command.startsWith('members')
       ? [{ actions: ['kms:Decrypt'], resources: [RecipientKey] }]
       : []),
