@@ -21,7 +21,7 @@ import { NewsletterJob } from './constructs/newsletter/newsletter-job.ts';
 import { NewsletterQueues } from './constructs/newsletter/newsletter-queues.ts';
 import { Outcomes } from './constructs/outcomes/outcomes.ts';
 import { Outputs } from './constructs/outputs.ts';
-import { describeStage, partStack, warnOfManyResources } from './constructs/platform/deployed-stack.ts';
+import { describeStage, partStack, warnOfManyResources, warnOfRegion } from './constructs/platform/deployed-stack.ts';
 import {
   grantAll,
   handOverRights,
@@ -29,7 +29,6 @@ import {
   operatorRights,
   outcomeRights,
 } from './constructs/platform/grants.ts';
-import { warnOfRegion } from './constructs/platform/partitions.ts';
 import { bringPlatform, madeByCdk } from './constructs/platform/platform.ts';
 import type { NewsletterStorage, Stage } from './constructs/stage.ts';
 import { Encryption } from './constructs/storage/encryption.ts';

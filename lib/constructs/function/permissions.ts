@@ -9,6 +9,7 @@ import { SEALED } from '../../../src/core/model/notification.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import type { Encryption } from '../storage/encryption.ts';
 import type { NotificationTables } from '../storage/tables.ts';
+import type { WildcardPermission } from './nag-acknowledgements.ts';
 
 /** Allows exactly these actions on exactly these resources. */
 export function allow(actions: readonly string[], resources: readonly string[]): PolicyStatement {
@@ -188,4 +189,23 @@ export function queryIndexes({ tableArn }: Table, ...indexes: readonly string[])
     ['dynamodb:Query'],
     indexes.map((index) => `${tableArn}/index/${index}`),
   );
+}
+
+/** What Lambda does in the name of a function's role to put the function into a network. */
+export const useInterfaces = () =>
+  allow(
+    [
+      'ec2:AssignPrivateIpAddresses',
+      'ec2:CreateNetworkInterface',
+      'ec2:DeleteNetworkInterface',
+      'ec2:DescribeNetworkInterfaces',
+      'ec2:DescribeSubnets',
+      'ec2:UnassignPrivateIpAddresses',
+    ],
+    ['*'],
+  );
+
+export function networkRights({ vpc }: Pick<StageConfig, 'vpc'>): WildcardPermission[] {
+  const reason = 'Lambda makes the network interfaces of a function, which have no names before.';
+  return vpc === undefined ? [] : [{ statement: useInterfaces(), resource: '*', reason }];
 }

@@ -10,8 +10,7 @@ import type { StageConfig } from '../../config/stage-config.ts';
 import { removalPolicyOf } from '../storage/encryption.ts';
 import { functionBundle } from './function-bundle.ts';
 import { acknowledgeWildcard, type WildcardPermission } from './nag-acknowledgements.ts';
-import { networkRights } from './network-rights.ts';
-import { useKeyOf } from './permissions.ts';
+import { networkRights, useKeyOf } from './permissions.ts';
 
 export const metricNamespace = ({ stage }: Pick<StageConfig, 'stage'>): string => `notification-retry/${stage}`;
 

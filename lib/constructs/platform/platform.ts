@@ -2,7 +2,7 @@ import { Aspects, CfnResource, Stack, TagManager, Tags } from 'aws-cdk-lib';
 import { PolicyDocument } from 'aws-cdk-lib/aws-iam';
 import type { Construct, IConstruct } from 'constructs';
 import type { StageConfig } from '../../config/stage-config.ts';
-import { useInterfaces } from '../function/network-rights.ts';
+import { useInterfaces } from '../function/permissions.ts';
 
 type Brought = Pick<StageConfig, 'vpc' | 'encryptionKeyArn' | 'permissionsBoundaryArn' | 'tags'>;
 type Properties = Readonly<Record<string, unknown>>;
