@@ -1,6 +1,6 @@
 import { readNotes } from '../../src/adapters/dynamodb/delivery/content-store.ts';
+import { createOperatorRows } from '../../src/adapters/dynamodb/delivery/guarded-rows.ts';
 import { createShardMark } from '../../src/adapters/dynamodb/indexing/shard-mark.ts';
-import { createOperatorRows } from '../../src/adapters/dynamodb/table/guarded-update.ts';
 import { listOfTenant, type TenantQuery } from '../../src/application/list-of-tenant.ts';
 import type { NotificationRow } from '../../src/core/model/notification.ts';
 import { createApi } from '../shared/api/api-function.ts';

@@ -1,7 +1,7 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { createRecordStore } from '../../src/adapters/dynamodb/delivery/delivery-stores.ts';
-import { createEventRows } from '../../src/adapters/dynamodb/table/guarded-update.ts';
+import { createEventRows } from '../../src/adapters/dynamodb/delivery/guarded-rows.ts';
 import { parseDeliveryEvent } from '../../src/adapters/email/delivery-event-message.ts';
 import { createRetryQueue, returnToQueue } from '../../src/adapters/sqs/lanes.ts';
 import { QUEUE_CALL_MS } from '../../src/core/delivery/policy/attempt-times.ts';

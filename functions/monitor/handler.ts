@@ -1,9 +1,9 @@
 import { SNSClient } from '@aws-sdk/client-sns';
 import { createBreakerStore } from '../../src/adapters/dynamodb/breaker/breaker-store.ts';
+import { createOperatorRows } from '../../src/adapters/dynamodb/delivery/guarded-rows.ts';
 import { createShardMark } from '../../src/adapters/dynamodb/indexing/shard-mark.ts';
 import { createPacingStore } from '../../src/adapters/dynamodb/pacing/pacing-store.ts';
 import { createDueIndex } from '../../src/adapters/dynamodb/sweep/due-index.ts';
-import { createOperatorRows } from '../../src/adapters/dynamodb/table/guarded-update.ts';
 import { createNoticeMark, createPublisher } from '../../src/adapters/sns/death-notices.ts';
 import type { Channel } from '../../src/core/model/channels.ts';
 import type { Clock } from '../../src/core/model/time.ts';

@@ -243,6 +243,8 @@ const OF_OUR_OWN = [
   'src/core/pacing/receiver-pacer.ts',
   'src/adapters/dynamodb/pacing/pacing-store.ts',
   'src/core/monitor/monitor-figures.ts',
+  // Findings about the stage's own network, key and topic.
+  'src/application/preflight/platform.ts',
   // The tenant's part of the key is made in history-index.ts.
   'src/application/list-notifications.ts',
   'src/adapters/dynamodb/operator/index-queries.ts',

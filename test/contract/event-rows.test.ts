@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createRecordStore } from '../../src/adapters/dynamodb/delivery/delivery-stores.ts';
-import { createEventRows } from '../../src/adapters/dynamodb/table/guarded-update.ts';
+import { createEventRows } from '../../src/adapters/dynamodb/delivery/guarded-rows.ts';
 import type { RecordStore } from '../../src/core/delivery/ports.ts';
 import { applyDeliveryEvent, type EventRows } from '../../src/core/delivery-events/apply-delivery-event.ts';
 import type { NotificationRow } from '../../src/core/model/notification.ts';

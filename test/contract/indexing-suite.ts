@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { IMAGE_COLUMNS } from '../../src/adapters/dynamodb/table/guards.ts';
+import { IMAGE_COLUMNS } from '../../src/core/indexing/row-rules.ts';
 import { type PageCursor, workQueueOf } from '../../src/core/model/work-index.ts';
 import { iso } from '../support/rows.ts';
 import { fresh, type StoreUnderTest } from './store-under-test.ts';

@@ -1,11 +1,11 @@
 import { describe } from 'vitest';
 import { createContentStore } from '../../src/adapters/dynamodb/delivery/content-store.ts';
 import { createClaimStore, createRecordStore } from '../../src/adapters/dynamodb/delivery/delivery-stores.ts';
+import { createEventRows, createOperatorRows } from '../../src/adapters/dynamodb/delivery/guarded-rows.ts';
 import { createSuccessorStore } from '../../src/adapters/dynamodb/delivery/successor-store.ts';
 import { createIndexStore, createRowScan } from '../../src/adapters/dynamodb/indexing/index-store.ts';
 import { createCorrectionStore } from '../../src/adapters/dynamodb/operator/correction-store.ts';
 import { createDueIndex } from '../../src/adapters/dynamodb/sweep/due-index.ts';
-import { createEventRows, createOperatorRows } from '../../src/adapters/dynamodb/table/guarded-update.ts';
 import { malformedEntries } from '../../src/core/delivery/take-over.ts';
 import type { IndexStore } from '../../src/core/indexing/index-row.ts';
 import { BASE_SHARDS } from '../../src/core/model/index-shards.ts';

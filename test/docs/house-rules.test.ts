@@ -13,7 +13,8 @@ import { PROJECT_ROOT } from '../support/project-root.ts';
 const CEILINGS: Readonly<Record<string, number>> = {
   'lines of the product': 84_500,
   'lines of tools/ and examples/': 17_000,
-  'source files': 885,
+  'source files': 895,
+  'files that functions/console-api loads': 137,
 };
 
 const filesWith = (files: readonly string[], pattern: RegExp) =>

@@ -3,9 +3,15 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { Scope } from '../../core/intake/api-scopes.ts';
 import { putGuarded, updateItem } from '../dynamodb/table/guarded-update.ts';
-import { mayEnd } from '../dynamodb/table/guards.ts';
+import { type Guard, isThere } from '../dynamodb/table/guards.ts';
 import { type Item, toItem } from '../dynamodb/table/item.ts';
 import { getItem, scan } from '../dynamodb/table/reads.ts';
+
+/** A key that may end then: an expiry only ever comes nearer, or a key that has expired would live again. */
+export function mayEnd(expires_at: string | undefined): Guard {
+  const isLive: Guard = [...isThere('key_id'), ['revoked_at', '=', undefined]];
+  return expires_at === undefined ? isLive : [...isLive, ['expires_at', 'absent or >=', expires_at]];
+}
 
 /** A row of ApiKeys. The secret itself is not stored: only the receiver of the key has it. */
 export interface ApiKey {

@@ -16,6 +16,37 @@ import {
 import { type ForeignRow, MESSAGE_FORMATS, RECIPIENT_TYPES, SEND_STATUSES } from '../model/notification.ts';
 import { channelFaults, OWN_COLUMN_RULES } from '../model/work-rules.ts';
 
+/** Columns that may change after the image was taken, by the row's writer or us; indexing must not overwrite that. */
+export const IMAGE_COLUMNS = [
+  'send_status',
+  'is_deleted',
+  'created_at',
+  'created_by',
+  'tenant_id',
+  'notification_type',
+  'channel',
+  'priority',
+  'priority_level',
+  'send_attempts',
+  'retry_count',
+  'max_retry_count',
+  'next_retry_at',
+  'recipient_address',
+  'subject',
+  'message_body',
+  'message_format',
+  'fallback_channel',
+  'fallback_recipient',
+  'fallback_integration_config_id',
+  'response_message',
+  'error_details',
+  'failure_reason',
+  'give_up',
+  'last_attempt',
+  'work_queue',
+  'work_at',
+] as const;
+
 /**
  * Column by column: his-notification-log-table.md (types, NOT NULL, CHECK) and batch-952-notification-retry.md §3.1.
  */

@@ -12,6 +12,7 @@ import { tokenRoutes } from '../../../functions/shared/api/token-routes.ts';
 import { createApiKeyStore, newApiKey } from '../../../src/adapters/api-keys/api-key.ts';
 import { readNotes } from '../../../src/adapters/dynamodb/delivery/content-store.ts';
 import { createRecordStore, readRecords } from '../../../src/adapters/dynamodb/delivery/delivery-stores.ts';
+import { createOperatorRows } from '../../../src/adapters/dynamodb/delivery/guarded-rows.ts';
 import { createShardMark } from '../../../src/adapters/dynamodb/indexing/shard-mark.ts';
 import { createIntakeStore, createReportStore } from '../../../src/adapters/dynamodb/intake/intake-store.ts';
 import { createRequestCounts, createTestCounts } from '../../../src/adapters/dynamodb/intake/request-counts.ts';
@@ -20,7 +21,6 @@ import { createChunkStore } from '../../../src/adapters/dynamodb/newsletter/chun
 import { createDryRunStore, createEmailStore } from '../../../src/adapters/dynamodb/newsletter/email-store.ts';
 import { createMemberStore } from '../../../src/adapters/dynamodb/newsletter/member-store.ts';
 import { createNewsletterStore } from '../../../src/adapters/dynamodb/newsletter/newsletter-store.ts';
-import { createOperatorRows } from '../../../src/adapters/dynamodb/table/guarded-update.ts';
 import { toForeignRow, toItem } from '../../../src/adapters/dynamodb/table/item.ts';
 import { createCandidateReader } from '../../../src/adapters/nql/candidate-reader.ts';
 import { createPartSegments, createRenderings } from '../../../src/adapters/post/post-renderer.ts';

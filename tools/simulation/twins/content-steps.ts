@@ -1,4 +1,5 @@
-import { isAny, notLater, sequenceValue } from '../../../src/adapters/dynamodb/table/guards.ts';
+import { notLater, sequenceValue } from '../../../src/adapters/dynamodb/delivery/content-store.ts';
+import { isAny } from '../../../src/adapters/dynamodb/table/guards.ts';
 import {
   type ContentOwner,
   ErasedError,

@@ -1,4 +1,5 @@
-import { holds, isAny, ofVersion, suppressible } from '../../../src/adapters/dynamodb/table/guards.ts';
+import { suppressible } from '../../../src/adapters/dynamodb/newsletter/member-items.ts';
+import { holds, isAny, ofVersion } from '../../../src/adapters/dynamodb/table/guards.ts';
 import type { Clock } from '../../../src/core/model/time.ts';
 import type {
   Addressee,

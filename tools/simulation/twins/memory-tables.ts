@@ -1,4 +1,6 @@
-import * as guards from '../../../src/adapters/dynamodb/table/guards.ts';
+import * as stores from '../../../src/adapters/dynamodb/delivery/delivery-stores.ts';
+import { asRead, type Guard, holds } from '../../../src/adapters/dynamodb/table/guards.ts';
+import { STATE_COLUMNS } from '../../../src/adapters/dynamodb/table/item.ts';
 import {
   type ClaimStore,
   type ContentStore,
@@ -12,6 +14,7 @@ import { CANCELLATION } from '../../../src/core/delivery/transitions/without-att
 import type { EventRows } from '../../../src/core/delivery-events/apply-delivery-event.ts';
 import type { Erasable } from '../../../src/core/forget/forget-one.ts';
 import type { ContentOwner, IndexStore, StoredContent } from '../../../src/core/indexing/index-row.ts';
+import { IMAGE_COLUMNS } from '../../../src/core/indexing/row-rules.ts';
 import type {
   ForeignRow,
   NotificationContent,
@@ -55,7 +58,7 @@ export class MemoryTables implements IndexStore {
       const stored = this.log.get(log_id);
       // DynamoDB refuses arithmetic on anything but a number.
       const canCount = COUNTED.every((counter) => typeof stored?.[counter] === 'number');
-      if (!canCount || !guards.holds(guards.claimable(message), stored))
+      if (!canCount || !holds(stores.claimable(message), stored))
         return { claimed: row.send_status === 'SENDING' && row.claim_id === claim_id, row };
       const { send_attempts, attempts_left: left, last_attempt } = row;
       const counted = { send_attempts: send_attempts + 1, attempts_left: left - 1, last_attempt: last_attempt + 1 };
@@ -65,37 +68,33 @@ export class MemoryTables implements IndexStore {
       return claimed === undefined ? { claimed: false } : { claimed: true, row: claimed };
     },
     read: async (log_id) => this.row(log_id),
-    change: (was, change) => this.#change(was, change, guards.asPlanned(was)),
+    change: (was, change) => this.#change(was, change, stores.asPlanned(was)),
     settle: async (claimed, change) => {
-      if (this.#write(claimed.log_id, this.#stamped(claimed, change), guards.settledBy(claimed, change))) return true;
+      if (this.#write(claimed.log_id, this.#stamped(claimed, change), stores.settledBy(claimed, change))) return true;
       const row = this.row(claimed.log_id);
       return row !== undefined && wasSettled(row, claimed, change);
     },
   };
 
   readonly eventRows: EventRows = {
-    ...this.#guarded(guards.EVENT_COLUMNS),
+    ...this.#guarded(stores.EVENT_COLUMNS),
     change: async (was, change, successor) => {
-      const guard = guards.asRead({ ...was }, guards.EVENT_COLUMNS);
+      const guard = asRead({ ...was }, stores.EVENT_COLUMNS);
       if (successor === undefined) return this.#change(was, change, guard);
       const both =
-        guards.holds(guard, this.log.get(was.log_id)) &&
-        this.#write(
-          successor.log_id,
-          this.#stamped(successor, CANCELLATION),
-          guards.asRead(successor, guards.STATE_COLUMNS),
-        );
+        holds(guard, this.log.get(was.log_id)) &&
+        this.#write(successor.log_id, this.#stamped(successor, CANCELLATION), asRead(successor, STATE_COLUMNS));
       return both && this.#write(was.log_id, this.#stamped(was, change), guard);
     },
   };
-  readonly operatorRows: RowStore = this.#guarded(guards.STATE_COLUMNS);
-  readonly forgetRows: RowStore = this.#guarded(guards.ERASED_COLUMNS);
+  readonly operatorRows: RowStore = this.#guarded(STATE_COLUMNS);
+  readonly forgetRows: RowStore = this.#guarded(stores.ERASED_COLUMNS);
 
   /** The twin of createOperatorRows and its like in dynamodb/table/guarded-update.ts. */
   #guarded(columns: readonly string[]): RowStore {
     return {
       read: async (log_id) => this.row(log_id),
-      change: (was, change) => this.#change(was, change, guards.asFound(was, columns)),
+      change: (was, change) => this.#change(was, change, stores.asFound(was, columns)),
     };
   }
 
@@ -109,7 +108,7 @@ export class MemoryTables implements IndexStore {
       const { recipient } = content;
       const recipient_hash = recipient && `hash of ${tenant_id}/${recipient}`;
       const change = { set: { ...set, ...(recipient_hash && { recipient_hash }) }, ...(remove && { remove }) };
-      if (!this.#write(log_id, this.#stamped(was, change), guards.asPlanned(was))) {
+      if (!this.#write(log_id, this.#stamped(was, change), stores.asPlanned(was))) {
         const row = this.row(log_id);
         return row !== undefined && wasApplied(row, change);
       }
@@ -132,7 +131,7 @@ export class MemoryTables implements IndexStore {
     },
     replace: async (record, read) => {
       const stored = this.retryLog.get(record.retry_log_id);
-      if (!guards.holds(guards.asRead(read, RECORD_GUARD), { ...stored })) return isStored(record, stored);
+      if (!holds(asRead(read, RECORD_GUARD), { ...stored })) return isStored(record, stored);
       this.retryLog.set(record.retry_log_id, record);
       return true;
     },
@@ -163,11 +162,7 @@ export class MemoryTables implements IndexStore {
 
   async index(image: ForeignRow, set: ForeignRow, remove: readonly string[]): Promise<boolean> {
     const turn = turnOf(image, { set, remove }, { now: this.#clock(), random: this.random });
-    return this.#write(
-      String(image['log_id']),
-      { set: { ...set, ...turn }, remove },
-      guards.asRead(image, guards.IMAGE_COLUMNS),
-    );
+    return this.#write(String(image['log_id']), { set: { ...set, ...turn }, remove }, asRead(image, IMAGE_COLUMNS));
   }
 
   putContent(owner: ContentOwner, content: Partial<NotificationContent>): Promise<StoredContent | undefined> {
@@ -196,7 +191,7 @@ export class MemoryTables implements IndexStore {
     return this.content.has(log_id);
   }
 
-  async #change(was: NotificationRow, change: RowChange, guard: guards.Guard): Promise<boolean> {
+  async #change(was: NotificationRow, change: RowChange, guard: Guard): Promise<boolean> {
     const stamped = this.#stamped(was, change);
     if (this.#write(was.log_id, stamped, guard)) return true;
     const row = this.row(was.log_id);
@@ -213,8 +208,8 @@ export class MemoryTables implements IndexStore {
     return stamped(row, change, { now: this.#clock(), random: this.random });
   }
 
-  #write(log_id: string, change: Write, guard: guards.Guard): boolean {
-    if (!this.log.has(log_id) || !guards.holds(guard, this.log.get(log_id))) return false;
+  #write(log_id: string, change: Write, guard: Guard): boolean {
+    if (!this.log.has(log_id) || !holds(guard, this.log.get(log_id))) return false;
     this.#apply(log_id, change);
     return true;
   }
@@ -239,7 +234,7 @@ const COUNTERS = { send_attempts: 0, attempts_left: 0, retry_count: 0, last_atte
 
 /** As a row that is read from the table (item.ts): only a column of the state keeps its NULL. */
 function withoutNulls(row: StoredRow): StoredRow {
-  const isState = (name: string) => guards.STATE_COLUMNS.some((column) => column === name);
+  const isState = (name: string) => STATE_COLUMNS.some((column) => column === name);
   if (!Object.values(row).includes(null)) return row;
   return Object.fromEntries(Object.entries(row).filter(([name, value]) => value !== null || isState(name)));
 }

@@ -1,4 +1,5 @@
-import { holds, isAny, isFree, ofGeneration } from '../../../src/adapters/dynamodb/table/guards.ts';
+import { isFree, ofGeneration } from '../../../src/adapters/dynamodb/intake/intake-store.ts';
+import { holds, isAny } from '../../../src/adapters/dynamodb/table/guards.ts';
 import type { SuccessorStore } from '../../../src/core/delivery/failover.ts';
 import type { StoredLife } from '../../../src/core/indexing/index-row.ts';
 import type { RowScan } from '../../../src/core/indexing/reconcile.ts';

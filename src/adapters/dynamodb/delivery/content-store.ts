@@ -1,4 +1,5 @@
-import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import type { AttributeValue, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { NumberValueImpl } from '@aws-sdk/util-dynamodb';
 import { CONTENT_CALL_MS } from '../../../core/delivery/policy/attempt-times.ts';
 import { type ContentStore, ContentUnreadableError } from '../../../core/delivery/ports.ts';
 import type { ContentOwner } from '../../../core/indexing/index-row.ts';
@@ -14,8 +15,37 @@ import { withinLimit } from '../../batching/gather.ts';
 import { type Sealer, SealRefusedError } from '../../sealing/sealer.ts';
 import { itemReader } from '../table/calls.ts';
 import { updateItem } from '../table/guarded-update.ts';
+import type { Guard } from '../table/guards.ts';
 import { type Item, toItem } from '../table/item.ts';
 import { readItem } from '../table/reads.ts';
+
+/** DynamoDB's numbers have up to 38 digits, sequence numbers of a stream up to 40: these are texts of one length. */
+const NUMBER_DIGITS = 38;
+const SEQUENCE_DIGITS = 40;
+
+export function sequenceValue(sequence: string): unknown {
+  return sequence.length > NUMBER_DIGITS ? sequence.padStart(SEQUENCE_DIGITS, '0') : NumberValueImpl.from(sequence);
+}
+
+/** As `sequenceValue` stored it; content that no image of the stream brought is older than any. */
+export function storedSequence({ image_sequence }: Readonly<Record<string, AttributeValue>> = {}): string {
+  return image_sequence?.N ?? image_sequence?.S?.replace(/^0+/, '') ?? '0';
+}
+
+/**
+ * Neither content of a later image or life is stored, nor an erased one. A text stands for a larger number than any that
+ * is stored as one.
+ */
+export function notLater(sequence: string, life?: number): readonly Guard[] {
+  const value = sequenceValue(sequence);
+  const kept: Guard = [
+    ['erased_at', '=', undefined],
+    life === undefined ? ['life', '=', undefined] : ['life', 'absent or <=', life],
+  ];
+  const guard: Guard = [['image_sequence', 'absent or <=', value], ...kept];
+  if (typeof value !== 'string') return [guard];
+  return [guard, [['image_sequence', '<=', NumberValueImpl.from('9'.repeat(NUMBER_DIGITS))], ...kept]];
+}
 
 /** Row and content are stored with the same end. */
 const DAY_SECONDS = 86_400;

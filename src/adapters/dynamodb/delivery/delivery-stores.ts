@@ -2,9 +2,16 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { RECORD_CALL_MS } from '../../../core/delivery/policy/attempt-times.ts';
 import type { ClaimStore, RecordStore } from '../../../core/delivery/ports.ts';
 import { isStored, RECORD_GUARD } from '../../../core/delivery/retry-record.ts';
-import type { NotificationRow, RetryRecord } from '../../../core/model/notification.ts';
+import {
+  CONTENT_COLUMNS,
+  FALLBACK_COLUMNS,
+  type NotificationRow,
+  type RetryRecord,
+} from '../../../core/model/notification.ts';
+import type { QueueMessage } from '../../../core/model/queue-message.ts';
 import { type RowChange, stamped, wasApplied, wasSettled } from '../../../core/model/row-change.ts';
 import { type Clock, expiresAt } from '../../../core/model/time.ts';
+import { workQueuePrefix } from '../../../core/model/work-index.ts';
 import {
   GatheredError,
   gather,
@@ -22,9 +29,77 @@ import {
   type StatementResult,
 } from '../table/calls.ts';
 import { createGuardedUpdates, type GuardedUpdate, putGuarded, whereOf } from '../table/guarded-update.ts';
-import { asPlanned, asRead, claimable, type Guard, settledBy } from '../table/guards.ts';
-import { toItem, toNotificationRow, toRetryRecord, toValue } from '../table/item.ts';
+import { asRead, type Guard } from '../table/guards.ts';
+import { STATE_COLUMNS, toItem, toNotificationRow, toRetryRecord, toValue } from '../table/item.ts';
 import { getItem, queryAll } from '../table/reads.ts';
+
+/** For claims by a plan: also what the plan reads and others may write without a change of state. */
+const CLAIM_COLUMNS = [
+  ...STATE_COLUMNS,
+  'delivery_by_attempt',
+  'give_up',
+  'is_deleted',
+] as const satisfies readonly (keyof NotificationRow)[];
+
+const CONTENT = [...CONTENT_COLUMNS, ...FALLBACK_COLUMNS] as const;
+
+/**
+ * For delivery events: two of them can come at once, in one millisecond, and neither changes the row's state. What its
+ * writer has put into a delivered row is taken in without a change of it, too.
+ */
+export const EVENT_COLUMNS = [...CLAIM_COLUMNS, 'updated_at', 'next_life'] as const;
+
+/** For an erasure: what its writer puts into the row between the read and the write is another recipient's. */
+export const ERASED_COLUMNS = [...STATE_COLUMNS, ...CONTENT] as const;
+
+/** The same of a row, and what events have shown: while it is sent, and later ones, that is noted without a change of its state. */
+export function asFound(row: NotificationRow, columns: readonly string[]): Guard {
+  const shown = row.send_status === 'SENDING' || row.delivery_by_attempt !== undefined;
+  const more = shown && !columns.includes('delivery_by_attempt') ? ['delivery_by_attempt'] : [];
+  return asRead<string>({ ...row }, [...columns, ...more]);
+}
+
+/** A row that is due as its message says, that nobody sends, and that has an attempt left. */
+export function claimable({ priority, due, channel, tenant_id }: QueueMessage): Guard {
+  return [
+    ['work_queue', 'begins_with', workQueuePrefix('due', priority)],
+    ['work_at', '=', due],
+    ['send_status', '<>', 'SENDING'],
+    ['send_status', '<>', 'SUCCESS'],
+    ['attempts_left', '>', 0],
+    ['channel', '=', channel],
+    ['tenant_id', '=', tenant_id],
+  ];
+}
+
+/**
+ * What a plan for a row depends on. Content that its writer puts into the row between the read and the claim stops the
+ * claim: what is stored would go to the former recipient.
+ */
+export function asPlanned(row: NotificationRow): Guard {
+  const read: Readonly<Record<string, unknown>> = { ...row };
+  const absent = CONTENT.filter((column) => (read[column] ?? null) === null);
+  return [...asRead(read, CLAIM_COLUMNS), ...asRead({}, absent)];
+}
+
+/**
+ * The claim that the row was read with is the latest one. Its number alone does not tell: a row that its writer puts anew
+ * counts from the beginning. A send that its producer reports has no token.
+ */
+function underItsClaim({ last_attempt, claim_id }: NotificationRow): Guard {
+  const claim: Guard = asRead({ send_status: 'SENDING', last_attempt }, ['send_status', 'last_attempt']);
+  return claim_id === undefined ? claim : [...claim, ['claim_id', '=', claim_id]];
+}
+
+/**
+ * The same for a settlement. What stops a notification leaves nothing that sends it again: that waits for no content which
+ * its writer has put into the row since the claim. A condition on absent columns needs a request of its own, so a row that
+ * keeps a letter does without.
+ */
+export function settledBy(row: NotificationRow, { set, remove = [] }: RowChange): Guard {
+  const stops = set.failure_reason !== undefined && set.failure_reason !== 'CANCELLED' && remove.includes('work_queue');
+  return stops ? [...underItsClaim(row), ...asRead<string>({ ...row }, CONTENT)] : underItsClaim(row);
+}
 
 interface Claim {
   readonly log_id: string;

@@ -7,10 +7,10 @@ import { type Sealer, SealRefusedError } from '../../sealing/sealer.ts';
 import { recipientHash } from '../../signing/hashed-ids.ts';
 import { getItems } from '../table/calls.ts';
 import { putGuarded } from '../table/guarded-update.ts';
-import { NEW, sequenceValue } from '../table/guards.ts';
+import { NEW } from '../table/guards.ts';
 import { type Item, toItem, toNotificationRow, toValue } from '../table/item.ts';
 import { readItem } from '../table/reads.ts';
-import { bodyAttribute, sealRecipient } from './content-store.ts';
+import { bodyAttribute, sealRecipient, sequenceValue } from './content-store.ts';
 
 /** The attributes that the content of a successor has in common with that of its predecessor. */
 const COPIED = ['tenant_id', 'subject', 'message_format', 'message_body', 'message_body_deflated'] as const;

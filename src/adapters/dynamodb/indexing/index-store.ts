@@ -8,6 +8,7 @@ import {
   RowUnstorableError,
 } from '../../../core/indexing/index-row.ts';
 import type { ProgressStore, RowScan, ScanProgress } from '../../../core/indexing/reconcile.ts';
+import { IMAGE_COLUMNS } from '../../../core/indexing/row-rules.ts';
 import {
   CONTENT_COLUMNS,
   FALLBACK_COLUMNS,
@@ -18,10 +19,10 @@ import {
 import { turnOf } from '../../../core/model/row-change.ts';
 import type { Sealer } from '../../sealing/sealer.ts';
 import { recipientHash } from '../../signing/hashed-ids.ts';
-import { contentItem } from '../delivery/content-store.ts';
+import { contentItem, notLater, storedSequence } from '../delivery/content-store.ts';
 import { amendedItem, fallbackAttributes, lifeOf, type Owned, placed } from '../delivery/successor-store.ts';
 import { putGuarded, updateGuarded } from '../table/guarded-update.ts';
-import { asRead, type Guard, IMAGE_COLUMNS, NEW, notLater, storedSequence } from '../table/guards.ts';
+import { asRead, type Guard, NEW } from '../table/guards.ts';
 import { type Item, toForeignRow, toItem } from '../table/item.ts';
 import { getItem, itemsOf, query, readItem } from '../table/reads.ts';
 

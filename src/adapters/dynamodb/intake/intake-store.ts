@@ -9,9 +9,22 @@ import { createClaimStore } from '../delivery/delivery-stores.ts';
 import { fallbackAttributes } from '../delivery/successor-store.ts';
 import { createIndexStore, type IndexStoreOptions } from '../indexing/index-store.ts';
 import { putGuarded, updateGuarded } from '../table/guarded-update.ts';
-import { isFree, ofGeneration } from '../table/guards.ts';
+import { type Guard, NEW } from '../table/guards.ts';
 import { type Item, toForeignRow, toItem } from '../table/item.ts';
 import { readItem } from '../table/reads.ts';
+
+/** There is none, or it has expired: DynamoDB may take days to delete it. */
+export function isFree(now: Date): readonly Guard[] {
+  return [NEW, [['expires_at', '<', Math.floor(now.getTime() / 1000)]]];
+}
+
+/** The request of an idempotency key that holds its content is the one that was read. */
+export function ofGeneration(log_id: string, latest: number): Guard {
+  return [
+    ['log_id', '=', log_id],
+    ['latest_generation', '=', latest === 0 ? undefined : latest],
+  ];
+}
 
 const RECORD = [
   'log_id',

@@ -4,7 +4,7 @@ import type { AddressFacts, Gone, StoredMember } from '../../../core/newsletter/
 import type { AddressEntry, MemberStore, Move } from '../../../core/newsletter/model/ports.ts';
 import { getItems } from '../table/calls.ts';
 import { updateItem } from '../table/guarded-update.ts';
-import { isThere, suppressible } from '../table/guards.ts';
+import { isThere } from '../table/guards.ts';
 import type { Item } from '../table/item.ts';
 import { queryAll, queryPages } from '../table/reads.ts';
 import {
@@ -15,6 +15,7 @@ import {
   isFacts,
   memberIn,
   PARTITIONS,
+  suppressible,
   timeOf,
   toKey,
   toLocated,

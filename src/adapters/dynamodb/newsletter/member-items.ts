@@ -1,11 +1,29 @@
 import { createHash } from 'node:crypto';
 import type { AttributeValue, BatchStatementRequest } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
-import type { Addressee, MemberStatus, SegmentSubject, StoredMember } from '../../../core/newsletter/model/member.ts';
+import type {
+  Addressee,
+  MemberStatus,
+  SegmentSubject,
+  StoredMember,
+  Suppression,
+} from '../../../core/newsletter/model/member.ts';
 import type { MemberPlace, Move } from '../../../core/newsletter/model/ports.ts';
 import { whereOf } from '../table/guarded-update.ts';
-import { ofVersion } from '../table/guards.ts';
+import { type Guard, ofVersion } from '../table/guards.ts';
 import { type Item, toItem, toValue } from '../table/item.ts';
+
+/** No later version of the member is there, nor its mark. */
+export const notNewer = (version: number): Guard => [['version', 'absent or <=', version]];
+
+/**
+ * The first suppression of an address stays, but for a bounce: it does not move along with the person to another address,
+ * as a complaint and an operator's decision do.
+ */
+export function suppressible(reason: Suppression['reason']): readonly Guard[] {
+  const isFirst: Guard = [['suppressed', '=', undefined]];
+  return reason === 'bounced' ? [isFirst] : [isFirst, [['suppressed.reason', '=', 'bounced']]];
+}
 
 /** The first characters of the hashes, in the order of their bytes: the partitions of a tenant's addresses. */
 export const PARTITIONS = '-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz';

@@ -26,12 +26,13 @@ import {
   type StatementResult,
 } from '../table/calls.ts';
 import { conditionOf, putGuarded, updateItem } from '../table/guarded-update.ts';
-import { notNewer, ofVersion } from '../table/guards.ts';
+import { ofVersion } from '../table/guards.ts';
 import {
   markExpiry,
   markItem,
   memberItem,
   memberKey,
+  notNewer,
   pointerItem,
   pointerKey,
   replaceStatement,

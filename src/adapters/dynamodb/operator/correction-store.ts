@@ -4,10 +4,12 @@ import { type Clock, expiresAt } from '../../../core/model/time.ts';
 import type { CorrectionStore } from '../../../core/operator/correct.ts';
 import type { Sealer } from '../../sealing/sealer.ts';
 import { recipientHash } from '../../signing/hashed-ids.ts';
+import { sequenceValue, storedSequence } from '../delivery/content-store.ts';
+import { asPlanned } from '../delivery/delivery-stores.ts';
 import { amendedItem } from '../delivery/successor-store.ts';
 import { createRowReader, isConflict, updateExpression } from '../table/calls.ts';
 import { conditionOf } from '../table/guarded-update.ts';
-import { asPlanned, asRead, type Guard, sequenceValue, storedSequence } from '../table/guards.ts';
+import { asRead, type Guard } from '../table/guards.ts';
 import { type Item, toForeignRow } from '../table/item.ts';
 import { readItem } from '../table/reads.ts';
 

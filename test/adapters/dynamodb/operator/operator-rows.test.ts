@@ -4,7 +4,8 @@ import {
   type UpdateItemCommandInput,
 } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { createOperatorRows, updateItem } from '../../../../src/adapters/dynamodb/table/guarded-update.ts';
+import { createOperatorRows } from '../../../../src/adapters/dynamodb/delivery/guarded-rows.ts';
+import { updateItem } from '../../../../src/adapters/dynamodb/table/guarded-update.ts';
 import { isThere } from '../../../../src/adapters/dynamodb/table/guards.ts';
 import type { RowStore } from '../../../../src/core/delivery/ports.ts';
 import type { RowChange } from '../../../../src/core/model/row-change.ts';

@@ -1,0 +1,62 @@
+import { type DynamoDBClient, TransactionCanceledException, TransactWriteItemsCommand } from '@aws-sdk/client-dynamodb';
+import type { RowStore } from '../../../core/delivery/ports.ts';
+import { CANCELLATION } from '../../../core/delivery/transitions/without-attempt.ts';
+import type { EventRows } from '../../../core/delivery-events/apply-delivery-event.ts';
+import type { NotificationRow } from '../../../core/model/notification.ts';
+import { type RowChange, stamped, wasApplied } from '../../../core/model/row-change.ts';
+import type { Clock } from '../../../core/model/time.ts';
+import { createRowReader, isConflict, updateExpression } from '../table/calls.ts';
+import { conditionOf, createGuardedUpdates } from '../table/guarded-update.ts';
+import { asRead } from '../table/guards.ts';
+import { STATE_COLUMNS } from '../table/item.ts';
+import { asFound, ERASED_COLUMNS, EVENT_COLUMNS } from './delivery-stores.ts';
+
+/** Rows of NotificationLog, changed only while the guarded columns are as they were read. */
+function createGuardedRows(client: DynamoDBClient, table: string, clock: Clock, guarded: readonly string[]): RowStore {
+  const read = createRowReader(client, table);
+  const update = createGuardedUpdates(client, table, read);
+  return {
+    read,
+
+    change: (row, given) => {
+      const change = stamped(row, given, { now: clock(), random: Math.random });
+      const asked = { log_id: row.log_id, ...change, guard: asFound(row, guarded) };
+      return update.gathered(asked, (found) => wasApplied(found, change));
+    },
+  };
+}
+
+export function createEventRows(client: DynamoDBClient, table: string, clock: Clock): EventRows {
+  const { read, change } = createGuardedRows(client, table, clock, EVENT_COLUMNS);
+  const updateOf = (row: NotificationRow, given: RowChange, columns: readonly string[]) => {
+    const change = stamped(row, given, { now: clock(), random: Math.random });
+    const { expression: UpdateExpression, ...update } = updateExpression(change);
+    const condition = conditionOf([asRead<string>({ ...row }, columns)], update);
+    return { Update: { TableName: table, Key: { log_id: { S: row.log_id } }, UpdateExpression, ...condition } };
+  };
+  return {
+    read,
+    async change(row, given, successor) {
+      if (successor === undefined) return change(row, given);
+      const TransactItems = [updateOf(row, given, EVENT_COLUMNS), updateOf(successor, CANCELLATION, STATE_COLUMNS)];
+      try {
+        // The client's token makes a repetition of what was applied harmless.
+        await client.send(new TransactWriteItemsCommand({ TransactItems }));
+        return true;
+      } catch (error) {
+        if (error instanceof TransactionCanceledException && isConflict(error)) return false;
+        throw error;
+      }
+    },
+  };
+}
+
+/** RowStore on NotificationLog, for operators. It also changes rows that are in no work index. */
+export function createOperatorRows(client: DynamoDBClient, table: string, clock: Clock): RowStore {
+  return createGuardedRows(client, table, clock, STATE_COLUMNS);
+}
+
+/** RowStore on NotificationLog for an erasure, which also depends on what the row's writer has put into it. */
+export function createForgetRows(client: DynamoDBClient, table: string, clock: Clock): RowStore {
+  return createGuardedRows(client, table, clock, ERASED_COLUMNS);
+}
