@@ -63,7 +63,7 @@ describe('a row of another database', () => {
 
   it.each([
     ['no id', { id: null }, 'log_id', 'NOT NULL'],
-    ['an empty id', { id: '' }, 'log_id', 'NOT NULL'],
+    ['an empty id', { id: '' }, 'id', 'NOT NULL'],
     ['an empty tenant', { tenant_id: '' }, 'tenant_id', 'NOT NULL'],
     ['half an emoji', { message_body: 'a\ud83d' }, 'message_body', 'Unicode'],
     ['an unknown channel', { notification_type: 'FAX' }, 'notification_type', 'chk_notification_log_type'],
