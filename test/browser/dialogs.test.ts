@@ -67,6 +67,7 @@ const REFUSALS: FakeAnswers = {
 const DIALOGS = [
   'Act on all that match',
   'Cancel?',
+  'Change integration: what matches',
   'Change weekly',
   'Correct it',
   'Find a member',
