@@ -9,6 +9,7 @@ import {
   arrived,
   CONTENT_COLUMNS,
   FALLBACK_COLUMNS,
+  type ForeignRow,
   type NotificationRow,
   TOLD_COLUMNS,
   wordsOf,
@@ -39,9 +40,10 @@ interface Forgotten {
   readonly log_id: string;
   /**
    * `cancelled`: it was still to be sent. `claimed`: an attempt is under way, which is its last one; the rest follows
-   * when the claim has ended. `changing`: others kept changing the row.
+   * when the claim has ended. `changing`: others kept changing the row. `another_life`: it was corrected since it was
+   * found, perhaps for somebody else.
    */
-  readonly result: 'erased' | 'cancelled' | 'claimed' | 'changing' | 'already' | 'not_found';
+  readonly result: 'erased' | 'cancelled' | 'claimed' | 'changing' | 'another_life' | 'already' | 'not_found';
   readonly records: number;
   /** Continues it, perhaps for the same person. */
   readonly successor_log_id?: string;
@@ -55,12 +57,20 @@ export type Names = (value: unknown) => boolean;
  * Called again after a crash anywhere, it does what was left. Who sends it at the moment ends its attempt, and finds then
  * that it is cancelled.
  * @param names whether a column says the address
+ * @param found the row as it was found to be theirs
  */
-export async function forgetOne(log_id: string, run_id: string, names: Names, deps: ForgetDeps): Promise<Forgotten> {
+export async function forgetOne(
+  log_id: string,
+  run_id: string,
+  names: Names,
+  deps: ForgetDeps,
+  found?: ForeignRow,
+): Promise<Forgotten> {
   let ended = false;
   for (let tries = 1; tries <= CHANGE_TRIES; tries++) {
     const row = await deps.rows.read(log_id);
     if (row === undefined) return { log_id, result: 'not_found', records: 0 };
+    if (found !== undefined && found['life'] !== row.life) return { log_id, result: 'another_life', records: 0 };
     const step = await eraseRow(row, run_id, names, deps);
     if (step === 'ended') ended = true;
     if (step === 'ended' || step === 'again') continue;
@@ -69,8 +79,8 @@ export async function forgetOne(log_id: string, run_id: string, names: Names, de
     const records = await deps.erasable.eraseRecords(log_id);
     // Whoever failed it over may have made its successor, and found it deleted then.
     const { successor_log_id = row.fallback_channel && successorId(log_id, row.life) } = row;
-    const found = step === 'already' && (hadContent || records > 0) ? 'erased' : step;
-    const result = ended && found === 'erased' ? 'cancelled' : found;
+    const done = step === 'already' && (hadContent || records > 0) ? 'erased' : step;
+    const result = ended && done === 'erased' ? 'cancelled' : done;
     return { log_id, result, records, ...(successor_log_id !== undefined && { successor_log_id }) };
   }
   return { log_id, result: 'changing', records: 0 };

@@ -138,12 +138,16 @@ async function takeNotification(log_id: string, row: ForeignRow | undefined, wor
     count(state, known ?? 'not_taken_in');
     return;
   }
-  await forgetNow({ log_id, of: 'row', at: 0, looks: 0 }, work);
+  await forgetNow({ log_id, of: 'row', at: 0, looks: 0 }, work, row);
 }
 
-async function forgetNow(one: Later, { state, ports, run }: Work): Promise<void> {
-  const { result, records, successor_log_id } = await forgetOne(one.log_id, run.run_id, ports.names, ports);
+/** @param found the row as it was found; absent: its content has just been read, and is theirs */
+async function forgetNow(one: Later, { state, ports, run }: Work, found?: ForeignRow): Promise<void> {
+  const { log_id } = one;
+  const { result, records, successor_log_id } = await forgetOne(log_id, run.run_id, ports.names, ports, found);
   state.records += records;
+  // Whose it is now, its content says.
+  if (result === 'another_life') return later(state, { log_id, of: 'content', looks: 0 }, ports);
   if (result === 'claimed' || result === 'changing') {
     if (one.looks + 1 < LOOKS) later(state, { ...one, of: 'row', looks: one.looks + 1 }, ports);
     else state.left += 1;
@@ -176,7 +180,8 @@ async function takeContent({ log_id, whose, life }: FoundContent, work: Work) {
   if (run.dry_run && row !== undefined && (await ports.whose({ ...row })) === 'recipient') return;
   // Its writer has put in another recipient, whose content the indexer is about to store.
   const isReplaced = row !== undefined && hasContent(row);
-  if (row !== undefined && !isReplaced) return takeNotification(log_id, { ...row }, work);
+  // As of the life that the content was found with.
+  if (row !== undefined && !isReplaced) return takeNotification(log_id, { ...row, life }, work);
   if (isReplaced && run.dry_run) return;
   if (run.dry_run) state.contents_without_row += 1;
   else later(state, { log_id, of: 'content', looks: 0 }, ports);

@@ -44,6 +44,44 @@ it('erases the row that a repeated request puts at the moment when its content i
 });
 
 it.each([
+  ['is for somebody else now', undefined, { send_status: 'RETRY' }],
+  ['is still for them', 'recipient' as const, { failure_reason: 'CANCELLED', erased_at: iso(100_000) }],
+])('what was corrected since it was found is erased only if it is theirs: it %s', async (_, whose, left) => {
+  let passed = 0;
+  const clock = () => at(passed);
+  const tables = new MemoryTables(clock);
+  const row = dueRow();
+  const { log_id, tenant_id } = row;
+  tables.content.set(log_id, { ...CONTENT, tenant_id });
+  const { forgetRows: rows, records, erasable } = tables;
+  const ports = {
+    tenant_id,
+    rows,
+    records,
+    erasable,
+    clock,
+    // An operator corrects it between the page and its erasure.
+    rowPage: async (segment: number) => {
+      if (segment !== 0) return nothing();
+      tables.log.set(log_id, { ...row, life: 2, send_status: 'RETRY' });
+      return { items: [{ ...row }], read_units: 0 };
+    },
+    contentPage: nothing,
+    names: () => false,
+    whose: async () => 'recipient' as const,
+    contentOf: async () => whose,
+    eraseFallback: async () => {},
+  };
+  const pause = async () => {
+    passed += 100_000;
+  };
+  const run = { run_id: 'manual-1', dry_run: false, rate: 1_000_000, pause, isStopping: () => false };
+  await forget(newForget(T0), ports, run);
+  expect(tables.log.get(log_id)).toMatchObject(left);
+  expect(tables.content.get(log_id)?.erased_at === undefined).toBe(whose === undefined);
+});
+
+it.each([
   ['an hour', 3_600_000, 4],
   ['longer, so it is scanned anew', 3_600_001, 12],
   ['as long as an earlier version knew', Number.NaN, 12],
