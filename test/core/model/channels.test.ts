@@ -8,6 +8,7 @@ describe('the provider of a notification', () => {
     ['https://hooks.example.com/secret/path?token=1', 'hooks.example.com'],
     ['https://user:password@hooks.example.com:8443/x', 'hooks.example.com:8443'],
     [`https://${'a'.repeat(60)}.example.com/x`, 'a'.repeat(40)],
+    // Of the local runtime alone, whose simulated receivers share a host (docs/reference/local-runtime.md).
     ['http://hooks.example.com/x', undefined],
     ['yamada@example.com', undefined],
     ['#alerts', undefined],
