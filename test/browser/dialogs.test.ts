@@ -118,7 +118,9 @@ async function inBothThemes(page: Page): Promise<string[]> {
 
 async function settled(page: Page): Promise<void> {
   await page.getByRole('heading', { level: 1 }).waitFor({ state: 'attached' });
-  await page.waitForLoadState('networkidle');
+  // A frame that asks for nothing is never idle for Playwright.
+  const [frame] = page.mainFrame().childFrames();
+  await (frame === undefined ? page.waitForLoadState('networkidle') : frame.waitForLoadState('load'));
 }
 
 /** Fills what is required, and presses the button that acts. */
