@@ -9,7 +9,7 @@ import { settingsJson } from '../../lib/config/settings-json.ts';
 import { settingsFromJson } from '../../src/adapters/deployment/settings-json.ts';
 import { BREAKER_SETTINGS, breakerPolicyOf } from '../../src/core/breaker/breaker-policy.ts';
 import type { Configured, NamedSettings } from '../../src/core/model/setting.ts';
-import { commentsOf, type Language, rowsOf } from '../support/docs/settings-table.ts';
+import { commentsOf, type Language, rowsOf, untranslated } from '../support/docs/settings-table.ts';
 import { PROJECT_ROOT } from '../support/project-root.ts';
 
 const HEADS = {
@@ -23,6 +23,16 @@ function withRows(page: string, language: Language, rows: readonly string[]): st
   const end = page.indexOf('\n\n', start);
   expect(start).toBeGreaterThan(0);
   return `${page.slice(0, start)}${HEADS[language]}${rows.join('\n')}${page.slice(end)}`;
+}
+
+const LIST = '未訳（英語のまま）: ';
+
+/** The Japanese page with this list below its table; without one where nothing is missing. */
+function withList(page: string, missing: readonly string[]): string {
+  const bare = page.replace(new RegExp(`\\n\\n${LIST}[^\\n]*`), '');
+  const end = bare.indexOf('\n\n', bare.indexOf(HEADS.ja));
+  const list = missing.length === 0 ? '' : `\n\n${LIST}${missing.map((path) => `\`${path}\``).join(', ')}`;
+  return `${bare.slice(0, end)}${list}${bare.slice(end)}`;
 }
 
 describe('the reference of the configuration', () => {
@@ -40,9 +50,21 @@ describe('the reference of the configuration', () => {
     await expect(withRows(readFileSync(path, 'utf8'), language, rows)).toMatchFileSnapshot(path);
   });
 
-  it('says which setting lacks its sentences', () => {
+  it('lists below its Japanese table what is not translated yet', async () => {
+    const path = join(PROJECT_ROOT, 'docs/reference/configuration.ja.md');
+    await expect(withList(readFileSync(path, 'utf8'), untranslated(SETTINGS, comments))).toMatchFileSnapshot(path);
+    expect(withList(withList(`${HEADS.ja}| a |\n\nText\n`, ['schedule']), [])).toBe(`${HEADS.ja}| a |\n\nText\n`);
+  });
+
+  it('reads in English what has no Japanese sentence, and says which setting has no sentence at all', () => {
     const { schedule } = SETTINGS;
-    expect(() => rowsOf({ schedule }, new Map([['schedule', 'When.']]), 'en')).toThrow('schedule has no comment');
+    const bare = new Map([['schedule', 'When.']]);
+    expect(rowsOf({ schedule }, bare, 'ja')).toEqual([expect.stringContaining('| When |')]);
+    expect(untranslated({ schedule }, bare)).toEqual(['schedule']);
+    expect(withList(`${HEADS.ja}| a |\n\nText\n`, ['schedule'])).toContain(
+      '| a |\n\n未訳（英語のまま）: `schedule`\n\nText',
+    );
+    expect(() => rowsOf({ schedule }, new Map(), 'en')).toThrow('schedule has no comment');
   });
 });
 

@@ -1,5 +1,5 @@
-import { execFile, execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { execFile, execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -56,6 +56,7 @@ describe('the package that producers install', () => {
     try {
       const { files } = pack(join(project, 'node_modules', 'notification-retry-client'), packed);
       expect(files.filter((file) => !file.startsWith('types/')).sort()).toEqual([
+        'CHANGELOG.md',
         'LICENSE',
         'README.md',
         'THIRD-PARTY-NOTICES',
@@ -79,6 +80,17 @@ describe('the package that producers install', () => {
     } finally {
       rmSync(packed, { recursive: true, force: true });
     }
+  });
+
+  it("has types that need neither Node's nor the DOM's", () => {
+    writeFileSync(join(project, 'bare.ts'), "import { createNotificationClient } from 'notification-retry-client';\n");
+    const compilerOptions = { module: 'nodenext', strict: true, noEmit: true, types: [], lib: ['ES2022'] };
+    writeFileSync(join(project, 'bare.json'), JSON.stringify({ compilerOptions, files: ['bare.ts'] }));
+    const tsc = join(PROJECT_ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
+    expect(spawnSync(process.execPath, [tsc, '-p', join(project, 'bare.json')], { encoding: 'utf8' })).toMatchObject({
+      status: 0,
+      stdout: '',
+    });
   });
 
   it('has its documentation, and the licence of every library in it', () => {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { Template } from 'aws-cdk-lib/assertions';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { published } from '../../tools/scripts/build-client.ts';
 import { buildPackage, type PackageInputs } from '../../tools/scripts/build-package.ts';
 import { emptyProject, type Packed, pack } from '../support/lib/packed-package.ts';
 import { cliContext, FUNCTIONS, stackOf } from '../support/lib/synthesize.ts';
@@ -42,7 +43,8 @@ const manifest = () => JSON.parse(readFileSync(installed('package.json'), 'utf8'
 describe('the package with the construct', () => {
   it('has the construct, the client, their types, the functions, the page of the console, its documentation, and nothing else', () => {
     const allowed = [
-      /^(package\.json|README\.md|LICENSE|THIRD-PARTY-NOTICES|construct\.(js|d\.ts))$/,
+      /^docs\/[\w./-]+\.(md|json)$/,
+      /^(package\.json|README\.md|CHANGELOG\.md|SECURITY\.md|LICENSE|THIRD-PARTY-NOTICES|construct\.(js|d\.ts))$/,
       /^types\/(lib|src\/core\/model)\/[a-z/-]+\.d\.ts$/,
       // The shape of a table, of which constructs of lib/ speak.
       /^types\/src\/adapters\/dynamodb\/schema\.d\.ts$/,
@@ -100,6 +102,25 @@ describe('the package with the construct', () => {
     });
     expect(manifest()).not.toHaveProperty('dependencies');
     expect(manifest()).not.toHaveProperty('private');
+  });
+
+  it('has every document that its alarms, errors, types and commands name', () => {
+    const texts = packed.files
+      .filter((file) => /\.(m?js|d\.ts)$|^README/.test(file))
+      .map((file) => readFileSync(installed(file), 'utf8'));
+    const named = new Set(texts.flatMap((text) => text.match(/\bdocs\/[a-z][\w/-]*(?:\.ja)?\.(?:md|json)/g) ?? []));
+    expect(named.size).toBeGreaterThan(10);
+    expect([...named].filter((file) => !packed.files.includes(file))).toEqual([]);
+  });
+
+  it('says where it comes from, as the provenance does that npm signs', () => {
+    expect(published({}, { GITHUB_REPOSITORY: 'owner/name' })).toEqual({
+      repository: { type: 'git', url: 'git+https://github.com/owner/name.git' },
+      homepage: 'https://github.com/owner/name#readme',
+      bugs: { url: 'https://github.com/owner/name/issues' },
+      publishConfig: { access: 'public', provenance: true },
+    });
+    expect(published({}, {})).toEqual({});
   });
 
   it('has a construct that contains no function, no bundler and no AWS SDK', () => {

@@ -1,4 +1,4 @@
-import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BuildOptions, build } from 'esbuild';
 import { PROJECT_ROOT } from '../../src/local/runtime/directories.ts';
@@ -26,12 +26,14 @@ export async function buildClient(directory: string): Promise<ClientInputs> {
     banner: { js: REQUIRE },
   });
   chmodSync(commandFile, 0o755);
-  const { version, license, description } = JSON.parse(readFileSync(join(PROJECT_ROOT, 'package.json'), 'utf8'));
+  const root = JSON.parse(readFileSync(join(PROJECT_ROOT, 'package.json'), 'utf8'));
+  const { version, license, description } = root;
   const manifest = {
     name: 'notification-retry-client',
     version,
     description: `Producer client. ${description}`,
     license,
+    ...published(root),
     type: 'module',
     engines: { node: '>=20.3' },
     sideEffects: false,
@@ -44,10 +46,29 @@ export async function buildClient(directory: string): Promise<ClientInputs> {
     bin: { 'notification-spool': './notification-spool.js' },
   };
   writeFileSync(join(directory, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
-  copyFileSync(join(PROJECT_ROOT, 'LICENSE'), join(directory, 'LICENSE'));
+  for (const file of ['LICENSE', 'CHANGELOG.md']) copyFileSync(join(PROJECT_ROOT, file), join(directory, file));
   copyFileSync(join(PROJECT_ROOT, 'src', 'client', 'README.md'), join(directory, 'README.md'));
   writeFileSync(join(directory, 'THIRD-PARTY-NOTICES'), thirdPartyNotices([...module, ...command]));
   return { module, browser, command };
+}
+
+/**
+ * Where a package comes from: as package.json says, or the repository whose workflow builds it. npm compares it with the
+ * provenance that the workflow signs.
+ */
+export function published(
+  { repository }: { readonly repository?: string },
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): object {
+  const { GITHUB_REPOSITORY: name } = env;
+  const url = repository ?? (name && `https://github.com/${name}`);
+  if (!url) return {};
+  return {
+    repository: { type: 'git', url: `git+${url}.git` },
+    homepage: `${url}#readme`,
+    bugs: { url: `${url}/issues` },
+    publishConfig: { access: 'public', provenance: true },
+  };
 }
 
 /** Some libraries of the commands are CommonJS and call `require`, which an ES module does not have. */
@@ -67,10 +88,18 @@ export function entryPoint(at: string, name: keyof typeof TYPES): object {
 /** For resolutions that do not know `exports`, such as TypeScript's `node10`: the module of the folder. */
 export const BEFORE_EXPORTS = { main: './index.cjs', types: `./${TYPES.index}.d.cts` } as const;
 
+/** What Node's types and the DOM's declare in full: a project with neither compiles, too. */
+const WITHOUT_TYPES = `declare global {
+  interface AbortSignal {}
+  interface Response {}
+}
+`;
+
 /** Builds what both packages contain: the producer client, the client for web pages, and their types. */
 export async function buildClientModules(directory: string, more: BuildOptions = {}) {
   const entries = ['src/client/index.ts', 'src/client/browser/index.ts'];
   declareTypes({ entries, root: 'src', browser: true, commonjs: true, outDir: join(directory, 'types') });
+  for (const kind of ['ts', 'cts']) appendFileSync(join(directory, `types/client/index.d.${kind}`), WITHOUT_TYPES);
   // Those resolutions look for it beside the module.
   writeFileSync(join(directory, 'browser.d.ts'), `export * from './${TYPES.browser}.js';\n`);
   const built = (name: string) => join(directory, name);
@@ -109,5 +138,7 @@ if (import.meta.filename === process.argv[1]) {
   const directory = join(PROJECT_ROOT, 'dist', 'client');
   const { module, command } = await buildClient(directory);
   const files = new Set([...module, ...command]).size;
-  process.stdout.write(`${directory}: ${files} files bundled. Pack it with: npm pack ./dist/client\n`);
+  process.stdout.write(
+    `${directory}: ${files} files bundled. Pack it with: npm pack ./dist/client --pack-destination dist\n`,
+  );
 }

@@ -1,10 +1,10 @@
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { build, type Plugin } from 'esbuild';
 import { buildConsole } from '../../console/build.ts';
 import { BUNDLE_OPTIONS } from '../../lib/constructs/function/function-bundle.ts';
 import { PROJECT_ROOT } from '../../src/local/runtime/directories.ts';
-import { BEFORE_EXPORTS, buildClientModules, bundle, entryPoint } from './build-client.ts';
+import { BEFORE_EXPORTS, buildClientModules, bundle, entryPoint, published } from './build-client.ts';
 import { declareTypes } from './declare-types.ts';
 import { thirdPartyNotices } from './third-party-notices.ts';
 
@@ -55,7 +55,12 @@ export async function buildPackage(directory: string): Promise<PackageInputs> {
   ];
   const commands = await buildCommands(join(directory, 'bin'));
   writeJson(join(directory, 'package.json'), manifest());
-  copyFileSync(join(PROJECT_ROOT, 'LICENSE'), join(directory, 'LICENSE'));
+  for (const file of ['LICENSE', 'CHANGELOG.md', 'SECURITY.md']) {
+    copyFileSync(join(PROJECT_ROOT, file), join(directory, file));
+  }
+  // Alarms, errors and types name these pages; pictures are large, and nothing names them.
+  const filter = (path: string) => !/[\\/]images$/.test(path);
+  cpSync(join(PROJECT_ROOT, 'docs'), join(directory, 'docs'), { recursive: true, filter });
   copyFileSync(join(PROJECT_ROOT, 'lib', 'README.md'), join(directory, 'README.md'));
   const page = buildConsole(join(directory, 'console'), asInstalled);
   const inputs = { construct, client, functions, page, commands };
@@ -159,14 +164,14 @@ function writeAsInstalled(files: readonly { readonly path: string; readonly text
 
 function manifest(): object {
   const root = JSON.parse(readFileSync(join(PROJECT_ROOT, 'package.json'), 'utf8'));
-  const { name, version, description, license, repository, engines, dependencies } = root;
+  const { name, version, description, license, engines, dependencies } = root;
   const peers = ['aws-cdk-lib', 'constructs'].map((peer) => [peer, `^${dependencies[peer]}`]);
   return {
     name,
     version,
     description,
     license,
-    ...(repository && { repository }),
+    ...published(root),
     type: 'commonjs',
     keywords: ['aws-cdk', 'notifications', 'retry'],
     engines,
@@ -188,5 +193,5 @@ function writeJson(path: string, value: object): void {
 if (import.meta.filename === process.argv[1]) {
   const directory = join(PROJECT_ROOT, 'dist', 'package');
   await buildPackage(directory);
-  process.stdout.write(`${directory} is built. Pack it with: npm pack ./dist/package\n`);
+  process.stdout.write(`${directory} is built. Pack it with: npm pack ./dist/package --pack-destination dist\n`);
 }

@@ -16,7 +16,7 @@ import { deployedStack } from './deployed-stack.ts';
 
 /** The columns of a row that its writer sets (docs/reference/handing-over.md, Rights of writers). */
 // biome-ignore format: as a list of words
-export const WRITER_COLUMNS = [
+const WRITER_COLUMNS = [
   'log_id', 'is_deleted', 'tenant_id', 'notification_id', 'setting_id', 'template_id', 'notification_type', 'channel',
   'priority', 'priority_level', 'recipient_type', 'recipient_address', 'subject', 'message_body', 'message_format',
   'send_status', 'send_attempts', 'max_retry_count', 'retry_count', 'scheduled_at', 'next_retry_at', 'first_attempt_at',

@@ -80,7 +80,8 @@ export function rowsOf(settings: Settings, comments: Comments, language: Languag
     const path = `${prefix}${key}`;
     if ('section' in setting) return rowsOf(setting.section, comments, language, `${path}.`);
     const { en, ja, absent } = partsOf(path, comments.get(path) ?? '');
-    const meaning = { en, ja }[language].replaceAll('](docs/reference/', '](').replaceAll('](docs/', '](../');
+    // A sentence that nobody has translated yet is read in English; the page lists it.
+    const meaning = { en, ja: ja || en }[language].replaceAll('](docs/reference/', '](').replaceAll('](docs/', '](../');
     const cells = [
       `\`${path}${namesOf(setting, language)}\``,
       standardOf(setting, absent, language),
@@ -91,9 +92,18 @@ export function rowsOf(settings: Settings, comments: Comments, language: Languag
   });
 }
 
+/** Settings without a Japanese sentence, by their paths. */
+export function untranslated(settings: Settings, comments: Comments, prefix = ''): string[] {
+  return Object.entries(settings).flatMap(([key, setting]) => {
+    const path = `${prefix}${key}`;
+    if ('section' in setting) return untranslated(setting.section, comments, `${path}.`);
+    return partsOf(path, comments.get(path) ?? '').ja === '' ? [path] : [];
+  });
+}
+
 function partsOf(path: string, comment: string) {
-  const [, en = '', ja = '', absent = ''] = /^(.*?) @ja (.*?)(?: @absent (.*))?$/.exec(comment) ?? [];
-  if (en === '' || ja === '') throw new Error(`${path} has no comment such as /** Meaning. @ja 意味 */`);
+  const [, en = '', ja = '', absent = ''] = /^(.*?)(?: @ja (.*?))?(?: @absent (.*))?$/.exec(comment) ?? [];
+  if (en === '') throw new Error(`${path} has no comment such as /** Meaning. @ja 意味 */`);
   return { en: en.replace(/\.$/, ''), ja, absent: absent.split(' | ') };
 }
 
