@@ -64,6 +64,25 @@ describe('an operator', () => {
     });
   });
 
+  it('corrects a wrong recipient, and the notification goes there, once, and not by an integration that its tenant has not', async () => {
+    await flow.put([row('c-wrong', { recipient_address: at('/webhook/gone/c-wrong') })]);
+    await flow.job('--wait');
+    expect(await flow.row('c-wrong')).toMatchObject({ failure_reason: 'INVALID_RECIPIENT' });
+    const correct = (...more: string[]) =>
+      flow.opsInput(at('/webhook/ok/c-wrong'), 'correct', 'c-wrong', '--recipient', '-', ...more);
+    expect(await correct('--integration', 'nobodys')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--integration cannot be used'),
+    });
+    const corrected = await correct('--json');
+    expect(JSON.parse(corrected.stdout)).toMatchObject({ log_id: 'c-wrong', result: 'queued' });
+    expect(corrected.stdout).not.toContain('/webhook/ok');
+    await status('c-wrong', 'SUCCESS');
+    expect(await accepted('c-wrong')).toBe(1);
+    const { attempts } = await flow.opsJson<{ attempts: object[] }>('show', 'c-wrong');
+    expect(attempts).toMatchObject([{ retry_status: 'FAILED' }, { retry_status: 'SUCCESS', trigger: 'manual' }]);
+  });
+
   it('finds a recipient’s notifications by its hash', async () => {
     const address = at('/webhook/ok/o-ok');
     const found = await flow.opsJson<{ notifications: object[] }>(
