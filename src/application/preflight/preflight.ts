@@ -48,7 +48,8 @@ function bootstrapOf({ bootstrap = 0, region, stack }: AccountFacts): Finding {
     return warning('bootstrap', says, 'If the bootstrap has another name there, all is well.');
   }
   const says = bootstrap === 0 ? 'The CDK is not bootstrapped here.' : `The bootstrap is old: version ${bootstrap}.`;
-  return refused('bootstrap', says, `npx cdk bootstrap aws://ACCOUNT/${region}`);
+  const account = '$(aws sts get-caller-identity --query Account --output text)';
+  return refused('bootstrap', says, `npx cdk bootstrap aws://${account}/${region}`);
 }
 
 function concurrencyOf({ concurrency }: AccountFacts, { account_limit = 0 }: Wanted): Finding {

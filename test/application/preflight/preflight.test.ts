@@ -71,7 +71,7 @@ describe('the preflight', () => {
       { bootstrap: 0 },
       'bootstrap',
       'The CDK is not bootstrapped here.',
-      'cdk bootstrap aws://ACCOUNT/ap-',
+      'cdk bootstrap aws://$(aws sts get-caller-identity --query Account --output text)/ap-',
     ],
     [
       'production access',
