@@ -52,6 +52,9 @@ const acceptedItem = v.strictObject({
 const refusedItem = v.strictObject({ index: count, status: v.picklist([400, 409, 503]), problem });
 export const batchResults = v.object({ results: v.array(v.union([acceptedItem, refusedItem])) });
 
+/** Two names among others in snake_case. */
+const AS_SPECIFIED = 'Spelled as its specification names it, unlike the fields of ours';
+
 const summaryEntries = {
   log_id: v.string(),
   channel: v.optional(
@@ -59,8 +62,8 @@ const summaryEntries = {
   ),
   priority: v.picklist(PRIORITIES),
   status,
-  canRetry: v.boolean(),
-  errorMessage: v.optional(described(v.string(), 'For people')),
+  canRetry: described(v.boolean(), `Whether a retry is possible. ${AS_SPECIFIED}`),
+  errorMessage: v.optional(described(v.string(), `For people. ${AS_SPECIFIED}`)),
   retry_count: count,
   next_retry_at: v.optional(time),
   error_details: v.optional(
