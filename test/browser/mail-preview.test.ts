@@ -13,13 +13,21 @@ const HOSTILE =
   '<script>top.hacked = 1</script><img src="/api/session" onerror="top.hacked = 1"><a href="javascript:top.hacked=1">x</a>' +
   '<form action="/api/keys"><button>Send</button></form><meta http-equiv="refresh" content="0;url=https://e.example/">';
 
+async function arrived(file: string, format: 'markdown' | 'html' | 'text') {
+  const source = readFileSync(new URL(`../../examples/newsletters/${file}`, import.meta.url), 'utf8');
+  return arriving({ ...parsePost(source, format, file), newsletter: emailContent().newsletter });
+}
+
 let browser: Browser;
 let served: FakeConsole;
 beforeAll(async () => {
   browser = await startBrowser();
-  const source = readFileSync(new URL('../../examples/newsletters/digest.md', import.meta.url), 'utf8');
-  const post = parsePost(source, 'markdown', 'digest.md');
-  const { html, text, subject } = await arriving({ ...post, newsletter: emailContent().newsletter });
+  const posts = {
+    EM1: await arrived('digest.md', 'markdown'),
+    EM2: await arrived('designed.html', 'html'),
+    EM3: await arrived('plain.txt', 'text'),
+  };
+  const { html, text, subject } = posts.EM1;
   const mail = (To: string, more: object = {}) => ({
     subject,
     headers: { From: 'News <news@example.com>', To, Subject: subject },
@@ -31,7 +39,10 @@ beforeAll(async () => {
   const member = mail('mia@example.com', { member_id: 'M1', notes: ['The member was sent this.'] });
   const asked = (body: Buffer | string) => JSON.parse(String(body)).member_id;
   served = await startFakeConsole({
-    'GET /api/emails/{email_id}/preview': mail('sample@example.com'),
+    'GET /api/emails/{email_id}/preview': (_, { email_id }) => {
+      const post = email_id === 'EM2' || email_id === 'EM3' ? posts[email_id] : undefined;
+      return mail('sample@example.com', post && { frame: framedMail(post.html) });
+    },
     'POST /api/emails/{email_id}/preview': ({ body }) =>
       asked(body) === 'M1' ? member : problem(404, 'TENANT001 has no member M9: look by the address.'),
     'POST /api/emails/preview': ({ body }) => (asked(body) === 'M1' ? member : mail('sample@example.com')),
@@ -70,6 +81,15 @@ it('a mail is shown in a frame in which nothing runs, loads or is sent, as wide 
   expect([...origins]).toEqual([new URL(served.url).origin]);
   // What a click on its button was refused with.
   expect(faults.filter((fault) => !/form submission/i.test(fault))).toEqual([]);
+});
+
+it.each(['EM1', 'EM2', 'EM3'])('%s fits a phone, pictures and all, as the mail itself does', async (email_id) => {
+  const { page } = await openTab(browser, served.url, { viewport: { width: 1280, height: 900 } });
+  await page.goto(`/newsletters/emails/${email_id}`);
+  await page.getByRole('button', { name: 'Preview' }).click();
+  await page.getByRole('dialog').getByText('Phone', { exact: true }).click();
+  await page.frameLocator('.mail-window iframe').locator('.nr-footer').waitFor();
+  await expect.poll(() => seen(page, `[view.innerWidth, page.documentElement.scrollWidth]`)).toEqual([390, 390]);
 });
 
 it('an operator sees it as a member gets it, and why not; a link opens beside the console', async () => {

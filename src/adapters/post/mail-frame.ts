@@ -87,7 +87,7 @@ function pictureOf({ attributes }: Tag): string {
   if ([width, height].some((side) => side !== undefined && side <= 2)) return '';
   const isSized = width !== undefined || height !== undefined;
   const size = isSized ? `${width ?? 'auto'} × ${height ?? 'auto'}` : 'size not given';
-  const place = `${width === undefined ? '' : `;width:${width}px`}${height === undefined ? '' : `;min-height:${Math.min(height, 400)}px`}`;
+  const place = `${width === undefined ? '' : `;${widthOf(width)}`}${height === undefined ? '' : `;min-height:${Math.min(height, 400)}px`}`;
   const says = alt === '' ? 'picture without a text alternative' : alt;
   const shown = tagWith('span', [
     ['class', 'nr-picture'],
@@ -95,6 +95,9 @@ function pictureOf({ attributes }: Tag): string {
   ]);
   return `${shown}${escapeHtml(`${size} · ${says}`)}</span>`;
 }
+
+/** A picture gives way where its cell is narrower; what stands for it does so by a share of the cell only. */
+const widthOf = (width: number): string => (width > 200 ? `width:100%;max-width:${width}px` : `width:${width}px`);
 
 /** In pixels, as its attribute or its style has it; undefined where only the picture itself says it. */
 function sideOf(side: string, attributes: Tag['attributes']): number | undefined {

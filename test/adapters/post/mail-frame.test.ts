@@ -57,3 +57,10 @@ it('a pixel takes no place, and a picture that the mail brings along is shown', 
     '<img src="data:image/png;base64,AA==" alt="dot" data-style="">',
   );
 });
+
+it.each([
+  [600, 'width:100%;max-width:600px'],
+  [24, 'width:24px'],
+])('a picture of %s pixels gives way in a narrow window, as pictures do', (width, style) => {
+  expect(inBody(`<img src="https://e.example/a.png" width="${width}" alt="a">`)).toContain(`;${style}"`);
+});
