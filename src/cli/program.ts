@@ -32,6 +32,7 @@ import { addList } from './commands/notifications/list.ts';
 import { addCancel, addRetry, addShow } from './commands/notifications/notifications.ts';
 import { addOutcomesResend } from './commands/outcomes/outcomes.ts';
 import { addReplay } from './commands/replay/replay.ts';
+import { addRestore } from './commands/restore/restore.ts';
 import { addLeftovers } from './commands/status/leftovers.ts';
 import { addPreflight } from './commands/status/preflight.ts';
 import { addStatus, addSweeps } from './commands/status/status.ts';
@@ -82,7 +83,7 @@ const addSpool: AddCommand = (spool, context) => {
 /** In the order of the help. */
 const COMMANDS: readonly AddCommand[] = [
   ...[addConsole, addAudit, addPreflight, addLeftovers, addStatus, addSweeps, addList, addShow],
-  ...[addRetry, addCorrect, addCancel, addReplay, addReconcile, addVerify, addForget],
+  ...[addRetry, addCorrect, addCancel, addReplay, addReconcile, addVerify, addForget, addRestore],
   under('rows', 'notifications of another database', addRowsImport),
   under('dlq', 'the dead-letter queues', addDlqList, addDlqShow, addDlqRedrive, addDlqDrop),
   under('spool', "the producer client's spool on this machine", addSpool),

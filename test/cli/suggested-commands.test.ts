@@ -34,6 +34,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   spool: 'test/client/spool',
   'verify --resume': 'test/cli/commands/verify/verify.test.ts',
   correct: 'test/application/chosen/correct.test.ts',
+  restore: 'test/cli/commands/restore/restore.test.ts',
   'outcomes resend': 'test/cli/documented-rights.test.ts',
   'emails test': 'test/cli/documented-rights.test.ts',
 };

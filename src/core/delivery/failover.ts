@@ -58,7 +58,7 @@ export interface Failover {
 /**
  * Reasons that another channel may avoid. A notification that needs an operator (credential, template) waits for one.
  */
-const FAILED_OVER: readonly ErrorType[] = ['MAX_RETRIES', 'EXPIRED', 'INVALID_RECIPIENT'];
+export const FAILED_OVER: readonly ErrorType[] = ['MAX_RETRIES', 'EXPIRED', 'INVALID_RECIPIENT'];
 
 /** Longest log_id: his-notification-log-table.md, VARCHAR(50). */
 const ID_LENGTH = 50;
@@ -194,7 +194,7 @@ const COPIED = [
   'created_by',
 ] as const;
 
-function successorOf(
+export function successorOf(
   row: NotificationRow,
   channel: Channel,
   routing: FallbackRouting,

@@ -9,6 +9,7 @@ import {
 import { stateOf } from '../model/row-state.ts';
 import { epochMs } from '../model/time.ts';
 import type { PageCursor } from '../model/work-index.ts';
+import { scanSegments } from '../verify/scan-segments.ts';
 import { Pace, type Page, SEGMENTS } from '../verify/verification.ts';
 import { type ForgetDeps, forgetOne, type Names } from './forget-one.ts';
 import { FORGET_PHASES, type ForgetState, type Later, newForget } from './forget-state.ts';
@@ -82,8 +83,8 @@ async function finish(work: Work): Promise<void> {
   const { state, ports, run } = work;
   const { isStopping } = run;
   const steps = {
-    rows: () => scan(work, ports.rowPage, takeRow),
-    contents: () => scan(work, ports.contentPage, takeContent),
+    rows: () => scanSegments(work, ports.rowPage, each(takeRow, work)),
+    contents: () => scanSegments(work, ports.contentPage, each(takeContent, work)),
   };
   while (state.phase !== 'done' && !isStopping()) {
     if (state.phase === 'rows' || state.phase === 'contents') await steps[state.phase]();
@@ -96,25 +97,11 @@ async function finish(work: Work): Promise<void> {
   }
 }
 
-async function scan<T>(
-  work: Work,
-  page: (segment: number, after: PageCursor | null) => Promise<Page<T>>,
-  take: (item: T, work: Work) => Promise<void>,
-): Promise<void> {
-  const { state, run, pace } = work;
-  const segment = async (i: number) => {
-    for (let after = state.cursors[i] ?? null; after !== 'end' && !run.isStopping(); ) {
-      const read = await page(i, after);
-      for (const item of read.items) await take(item, work);
-      after = read.next ?? 'end';
-      state.cursors[i] = after;
-      state.scanned += read.items.length;
-      run.onProgress?.(state);
-      await pace.spend(state, read);
-    }
+const each =
+  <T>(take: (item: T, work: Work) => Promise<void>, work: Work) =>
+  async (items: readonly T[]) => {
+    for (const item of items) await take(item, work);
   };
-  await Promise.all(Array.from({ length: SEGMENTS }, (_, i) => segment(i)));
-}
 
 async function takeRow(row: ForeignRow, work: Work): Promise<void> {
   const { ports, run } = work;

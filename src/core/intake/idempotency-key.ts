@@ -1,6 +1,6 @@
 import { epochMs } from '../model/time.ts';
 import { stateAfter } from './failed-send.ts';
-import { newNotification } from './new-row.ts';
+import { acceptedRequest, newNotification } from './new-row.ts';
 import type { IntakeRequest } from './notification-request.ts';
 import type { IntakeDeps, IntakeRecord } from './ports.ts';
 import { publicState } from './public-state.ts';
@@ -35,6 +35,7 @@ export async function reserveKey(
       accepted_at: now.toISOString(),
       accepted_status: failed === undefined ? publicState(row, now) : stateAfter(failed),
       accepted_by,
+      accepted_request: acceptedRequest(notification),
       expires_at: row.expires_at,
       ...(notification.traceparent && { traceparent: notification.traceparent }),
     };

@@ -9,6 +9,23 @@ import { withChange } from '../model/row-change.ts';
 import { attemptedAt, type JudgedSend, judgeSend } from './failed-send.ts';
 import type { NotificationRequest } from './notification-request.ts';
 
+/** What the row of a request has beside its content, as JSON: neither the recipients nor the words. */
+export function acceptedRequest({ fallback, ...request }: NotificationRequest): string {
+  const { recipient: _, subject: __, body: ___, format: ____, traceparent: _____, ...columns } = request;
+  if (fallback === undefined) return JSON.stringify(columns);
+  const { recipient: ______, ...routing } = fallback;
+  return JSON.stringify({ ...columns, fallback: routing });
+}
+
+/** The request whose other columns `acceptedRequest` kept. A fallback recipient stays sealed with the content. */
+export function requestOf(
+  accepted_request: string,
+  content: Pick<NotificationRequest, 'recipient' | 'subject' | 'body' | 'format' | 'traceparent'>,
+): NotificationRequest {
+  const { fallback, ...columns } = JSON.parse(accepted_request) as Omit<NotificationRequest, keyof typeof content>;
+  return { ...columns, ...content, ...(fallback && { fallback: { ...fallback, recipient: 'sealed' } }) };
+}
+
 /** A notification as it enters the tables. Its row still lacks the recipient's hash, which only storage can compute. */
 export interface NewNotification {
   readonly row: NotificationRow & { readonly created_at: string; readonly expires_at: number };

@@ -19,6 +19,8 @@ export interface IntakeRecord {
   readonly accepted_by?: string;
   /** Of the request that put the item: one that completes it has another. */
   readonly traceparent?: string;
+  /** JSON: what the request says beside its content, so that a row that is lost can be put again (new-row.ts). */
+  readonly accepted_request?: string;
   /** Only on the first use of a key: how many times the key was used anew, each time after 72 hours. */
   readonly latest_generation?: number;
   /** When an operator erased what the request said: nothing is stored for it any more. */

@@ -101,7 +101,7 @@ export interface Outcome<A> {
 }
 
 /** The first targets that a record names; a job names its filter instead. */
-const NAMED = 10;
+const NAMED = 100;
 /** A request that has not ended in this time will not end: it may be made again. */
 const GIVEN_UP_MS = 60_000;
 

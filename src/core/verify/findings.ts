@@ -8,6 +8,7 @@ export type Verified = ReturnType<typeof verified>;
 export function verified(state: Verification) {
   const { accounts, lost, recipients, letters, violated, violations } = state;
   const { erased, set_aside_in_clear, emails, records_checked, contents, contents_without_row, started_at } = state;
+  const { accepted_without_row = [] } = state;
   const parts = ACCOUNTS.map((name) => [name.replace('_', ' '), accounts[name]] as const);
   const accepted = parts.reduce((sum, [, count]) => sum + count, lost);
   const total = SUMMANDS.reduce((sum, name) => sum + recipients[name], 0);
@@ -27,6 +28,7 @@ export function verified(state: Verification) {
     records_checked,
     contents,
     contents_without_row,
+    accepted_without_row,
     violated,
     violations,
     started_at,

@@ -21,14 +21,23 @@ export interface Violation extends Fault {
   readonly channel?: string;
 }
 
+/** A request that was answered, and whose row is lost; or one that was cut off before its answer. */
+export interface AcceptedWithoutRow {
+  readonly log_id: string;
+  readonly tenant_id: string;
+  readonly accepted_at: string;
+}
+
 export const VERIFY_PHASES = ['rows', 'contents', 'records', 'newsletters', 'letters', 'done'] as const;
 type Phase = (typeof VERIFY_PHASES)[number];
 
 /** What looked wrong, and is looked at again a minute later. */
 export interface Suspect {
-  readonly of: 'row' | 'records' | 'email' | 'letters';
+  readonly of: 'row' | 'content' | 'records' | 'email' | 'letters';
   /** log_id, email_id or channel. */
   readonly id: string;
+  /** Of a content. */
+  readonly accepted?: AcceptedWithoutRow;
   /** Epoch milliseconds. */
   readonly at: number;
 }
@@ -53,6 +62,8 @@ export interface Verification {
   set_aside_in_clear: number;
   contents: number;
   contents_without_row: number;
+  /** The first of those that a request left, which may have been answered. One of an earlier version lacks them. */
+  readonly accepted_without_row?: AcceptedWithoutRow[];
   /** A random choice of the rows, all equally likely. */
   readonly sample: string[];
   sampled_of: number;
@@ -86,6 +97,7 @@ export function newVerification(asked: Asked, now: Date): Verification {
     set_aside_in_clear: 0,
     contents: 0,
     contents_without_row: 0,
+    accepted_without_row: [],
     sampled_of: 0,
     records_checked: 0,
     emails: 0,
@@ -173,12 +185,17 @@ export interface Run {
   readonly looking: Set<Suspect>;
 }
 
-export function suspect({ state, deps }: Pick<Run, 'state' | 'deps'>, of: Suspect['of'], id: string): void {
-  state.suspects.push({ of, id, at: deps.clock().getTime() });
+export function suspect(
+  { state, deps }: Pick<Run, 'state' | 'deps'>,
+  of: Suspect['of'],
+  id: string,
+  more: Pick<Suspect, 'accepted'> = {},
+): void {
+  state.suspects.push({ of, id, at: deps.clock().getTime(), ...more });
 }
 
 /** All violations are counted, and this many are named. */
-const NAMED = 1_000;
+export const NAMED = 1_000;
 
 export function found(state: Verification, faults: readonly Fault[], whose: Omit<Violation, keyof Fault>): void {
   for (const fault of faults) {

@@ -2,12 +2,21 @@ import { isGone } from '../model/history-index.ts';
 import { suspectLetters, verifyLetters } from './letters.ts';
 import { recountEmail, verifyEmail, verifyNewsletters } from './newsletters.ts';
 import { chooseForSample, recordsOf, verifyRecords } from './records.ts';
-import { accountOf, fault, isLeftToItsWriter, isOnItsWay, rowViolations, type Stored } from './rules/row-rules.ts';
+import {
+  accountOf,
+  fault,
+  isLeftToItsWriter,
+  isOnItsWay,
+  rowViolations,
+  type Stored,
+  textOf,
+} from './rules/row-rules.ts';
 import {
   createdOf,
   found,
   isAskedFor,
   MOST_READS,
+  NAMED,
   Pace,
   REREAD_AFTER_MS,
   type Run,
@@ -113,7 +122,10 @@ async function withoutSuccessor(rows: readonly Stored[], run: Run): Promise<Read
   return new Set(handed.flatMap((row) => (there.has(String(row['successor_log_id'])) ? [] : [String(row['log_id'])])));
 }
 
-/** Content is put before its row, so what a request left that died has none: it is counted, and breaks no rule. */
+/**
+ * Content is put before its row, so what a request left that died has none: it is counted, and breaks no rule. What says
+ * when it was accepted is named, if it has no row a minute later either: its producer may have been answered.
+ */
 async function takeContents(items: readonly Stored[], run: Run): Promise<() => void> {
   const { state, deps } = run;
   const now = deps.clock();
@@ -128,7 +140,13 @@ async function takeContents(items: readonly Stored[], run: Run): Promise<() => v
       if (stored.has(log_id)) state.sampled_content[place] = true;
     });
     state.contents += own.length;
-    state.contents_without_row += own.filter(({ log_id }) => !rows.has(String(log_id))).length;
+    const without = own.filter(({ log_id }) => !rows.has(String(log_id)));
+    state.contents_without_row += without.length;
+    for (const { log_id, tenant_id, accepted_at, erased_at } of without) {
+      if (typeof accepted_at !== 'string' || erased_at !== undefined) continue;
+      const accepted = { log_id: String(log_id), tenant_id: textOf(tenant_id), accepted_at };
+      suspect(run, 'content', accepted.log_id, { accepted });
+    }
   };
 }
 
@@ -162,6 +180,16 @@ async function lookAgain(run: Run, until: number): Promise<void> {
     countRow(row, run);
     if (!isOnItsWay(row, now)) found(state, [...rowViolations(row, terms, now), ...gone], { log_id });
   });
+  const there = await readRows(of('content'), run);
+  for (const { id: log_id, accepted } of due.filter(({ of: kind, id }) => kind === 'content' && !there.has(id))) {
+    const records = await run.deps.ports.records(log_id);
+    counts.push(() => {
+      if (records.items.length > 0)
+        found(state, [fault('1', 'accepted and attempted, and its row is lost')], { log_id });
+      else if (accepted && (state.accepted_without_row?.length ?? NAMED) < NAMED)
+        state.accepted_without_row?.push(accepted);
+    });
+  }
   for (const log_id of of('records')) {
     const faults = await recordsOf(log_id, run);
     counts.push(() => found(state, faults, { log_id }));

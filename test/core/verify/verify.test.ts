@@ -42,6 +42,27 @@ describe('what looks wrong while it changes', () => {
   });
 });
 
+it('names content that was accepted and has no row, and breaks a rule with what was attempted', async () => {
+  const tables = new Tables();
+  const accepted = (log_id: string) => ({ log_id, tenant_id: 'tenant-1', accepted_at: iso() });
+  tables.contents.push(accepted('cut-off'), accepted('attempted'), accepted('late'), {
+    ...accepted('erased'),
+    erased_at: iso(),
+  });
+  tables.records.set('attempted', [{ retry_attempt: 0, retry_status: 'SUCCESS' }]);
+  const state = newVerification(ASKED, T0);
+  const pause = async (ms: number) => {
+    tables.now += ms;
+    tables.put({ ...row(1), log_id: 'late' });
+  };
+  await verify(state, tables.deps({ pause }));
+  expect(state).toMatchObject({
+    contents_without_row: 4,
+    accepted_without_row: [accepted('cut-off')],
+    violations: [{ rule: '1', log_id: 'attempted' }],
+  });
+});
+
 it('bounds what it suspects: reading waits while 5,000 rows are to be looked at again', async () => {
   const tables = new Tables();
   tables.put(...some(6_000, lost));

@@ -89,3 +89,88 @@ export function neverTried({ renamed, numbered, corrected: since }: Memory, row:
 export function ofThisLife({ accepted: all, corrected: since }: Memory, log_id: string): readonly Acceptance[] {
   return (all[log_id] ?? []).filter(({ attempt }) => attempt > (since[log_id] ?? Number.NEGATIVE_INFINITY));
 }
+
+/** What must hold after a restoration, by the rows as they were when they were lost. Shares no code with the pipeline. */
+
+/**
+ * The log is lost. A claim that left no record is forgotten with it, so that its number may be used again.
+ * @param known the greatest number of an attempt that the copy, or a record, knows
+ */
+export function forgotten(
+  memory: Memory,
+  rows: readonly Stored[],
+  known: (log_id: string) => number,
+  isAlone: (row: Stored) => boolean,
+): Memory {
+  const lost = rows.map(({ log_id }) => String(log_id));
+  const owing = rows.filter(isAlone).map(({ log_id }) => String(log_id));
+  const isKept = (claim: string) => {
+    const [log_id = '', attempt] = claim.split('#');
+    return !lost.includes(log_id) || Number(attempt) <= known(log_id);
+  };
+  const numbered = Object.entries(memory.numbered).map(([log_id, attempt]) => [
+    log_id,
+    lost.includes(log_id) ? Math.min(attempt, known(log_id)) : attempt,
+  ]);
+  const accepted = Object.entries(memory.accepted).map(([log_id, all]) => [
+    log_id,
+    owing.includes(log_id) ? all.map((one) => ({ ...one, how: 'excused' as const })) : all,
+  ]);
+  return {
+    ...memory,
+    accepted: Object.fromEntries(accepted),
+    numbered: Object.fromEntries(numbered),
+    knownArrived: memory.knownArrived.filter(isKept),
+    unwanted: memory.unwanted.filter(isKept),
+    tried: memory.tried.filter(isKept),
+  };
+}
+
+/** RetryLog had not taken what the row says: it is lost with the row. @param records of the row */
+export function saysItAlone(row: Stored, records: readonly Stored[]): boolean {
+  const shown = Object.entries((row['delivery_by_attempt'] ?? {}) as Stored);
+  const isRecorded = ([attempt, evidence]: readonly [string, unknown]) =>
+    records.some((one) => String(one['retry_attempt']) === attempt && one['evidence'] === evidence);
+  return row['record_due'] !== undefined || !shown.every(isRecorded);
+}
+
+/** In which part of its life a row is. `asked`: a person decides. */
+function standing(row: Stored): string {
+  const { send_status, failure_reason, work_queue, give_up } = row;
+  const queue = String(work_queue);
+  if (send_status === 'SUCCESS') return 'delivered';
+  if (queue.startsWith('dead') || (give_up !== undefined && work_queue !== undefined)) return 'dead';
+  if (queue.startsWith('due')) return send_status === 'SENDING' ? 'sending' : 'due';
+  return failure_reason === 'UNKNOWN' ? 'asked' : 'stopped';
+}
+
+/** What each may be after it was lost. What was about to end by a crashed claim may go on. */
+const BECOMES: Readonly<Record<string, readonly string[]>> = {
+  delivered: ['delivered'],
+  stopped: ['stopped', 'asked', 'dead'],
+  dead: ['dead', 'stopped', 'asked'],
+  due: ['due', 'dead', 'asked', 'delivered'],
+  sending: ['due', 'sending', 'dead', 'asked', 'delivered', 'stopped'],
+  asked: ['asked'],
+};
+
+/** @param lost rows as they were, without those of which nothing else said how they stood @param rows as they are now */
+export function restored(lost: readonly Stored[], rows: readonly Stored[]): string[] {
+  return lost.flatMap((was) => {
+    const row = rows.find(({ log_id }) => log_id === was['log_id']);
+    const predecessor = rows.find(({ log_id }) => log_id === was['predecessor_log_id']);
+    // Its predecessor is given up once more, and makes it once more.
+    if (
+      row === undefined &&
+      predecessor !== undefined &&
+      standing(predecessor) === 'dead' &&
+      was['send_attempts'] === 0
+    )
+      return [];
+    if (row === undefined) return [`1: ${was['log_id']} was lost, and is not restored`];
+    if (was['erased_at'] !== undefined && row['erased_at'] === undefined)
+      return ['15: restored, and not erased any more'];
+    const [before, after] = [standing(was), standing(row)];
+    return BECOMES[before]?.includes(after) ? [] : [`5: ${was['log_id']} was ${before}, and is restored as ${after}`];
+  });
+}

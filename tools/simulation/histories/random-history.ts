@@ -54,14 +54,34 @@ const ALL_EDITS = Object.keys(EDITS) as Edit[];
 
 const BREAKDOWNS = ['records. refuses every call', 'breakers. answers no call'] as const;
 
-/** @param intruders rows that somebody may put into the work index */
-export async function drawHistory(seed: number, intruders: readonly Stored[] = []): Promise<RandomHistory> {
+/** What writers do to rows is lost with them: nothing else says it. */
+const RESTORED = {
+  backups: 1,
+  restorations: 1,
+  corrections: 0,
+  edits: 0,
+  deletions: 0,
+  intrusions: 0,
+  forgeries: 0,
+} as const;
+
+/**
+ * @param intruders rows that somebody may put into the work index
+ * @param options.restored the log is lost once, and restored to some time before
+ */
+export async function drawHistory(
+  seed: number,
+  intruders: readonly Stored[] = [],
+  { restored = false } = {},
+): Promise<RandomHistory> {
   const draw = createRandom(seed, 'history');
   // Drawn apart, so that the seeds of before have the worlds of before.
   const erasures = createRandom(seed, 'erasures')() < 0.2 ? 1 : 0;
   const corrections = createRandom(seed, 'corrections')() < 0.4 ? 2 : 0;
   const drawn = drawScope(createRandom(seed, 'scope'), intruders);
-  const scope = { ...drawn, erasures, corrections, ...drawForce(createRandom(seed, 'force'), drawn) };
+  const forced = drawForce(createRandom(seed, 'force'), drawn);
+  const lost = restored && { ...RESTORED, cancels: 2, drops: 1 };
+  const scope = { ...drawn, erasures, corrections, ...forced, ...lost };
   const kinds = new Set<string>(FAULTS.filter(() => draw() < 0.5));
   const share = pick(draw, FAULT_SHARES);
   const world = new World(scope, new Troupe({ remember: false }));

@@ -6,10 +6,11 @@ import * as promises from '../audit/promises.ts';
 import { type Call, Moment, type Outcome, type Program, type Troupe } from './actor.ts';
 import { type Ending, INJECTED, inAnotherRound, limitOf, postponementOf, refusalOf, silenceOf } from './endings.ts';
 import type { Ground } from './ground.ts';
-import { COMMANDS, operator, revived } from './operator-programs.ts';
+import { COMMANDS, noted, operator, redriveOf, revived } from './operator-programs.ts';
 import { indexer, producer, reporter, sweeper, teller } from './programs.ts';
 import { isOwed, tellAt } from './provider.ts';
 import { checkEnd } from './quiet.ts';
+import { endRestoration, restorer } from './restorations.ts';
 import {
   type Actor,
   deadlineOf,
@@ -112,15 +113,27 @@ export class Deeds {
     ground.set({ memory: promises.redriven(ground.state.memory, revived(command, log_id, ground.rows())) });
     const name = `${COMMANDS[command]} of ${log_id}`;
     const times = ground.count(name);
-    return this.begin(times > 1 ? `${name} (time ${times})` : name, operator(command, log_id, `manual-${times}`));
+    return this.begin(
+      times > 1 ? `${name} (time ${times})` : name,
+      this.#ground.scope.backups
+        ? noted(command, log_id, `manual-${times}`)
+        : operator(command, log_id, `manual-${times}`),
+    );
+  }
+
+  restore(): Promise<void> {
+    const name = `the restoration (time ${this.#ground.count('restorations')})`;
+    return this.begin(name, restorer(this.#ground.state.copied_at ?? '', this.#ground.apart));
   }
 
   /** SQS sends each letter anew, with its body. */
-  redrive(after_ms = 1_000): void {
+  async redrive(after_ms = 1_000): Promise<void> {
     const { now, letters, memory } = this.#ground.state;
     const log_ids = [...new Set(letters.map(({ message }) => message.log_id))];
     this.#ground.set({ now: now + after_ms, letters: [], memory: promises.redriven(memory, log_ids) });
     for (const { message } of letters) this.#ground.send(message, 0);
+    if (this.#ground.scope.backups)
+      await this.#ground.perform('', { id: 0, port: 'operator.noted', args: [redriveOf(now)] });
   }
 
   tell(event: DeliveryEvent): Promise<void> {
@@ -139,7 +152,10 @@ export class Deeds {
     const { name } = actor;
     switch (ending) {
       case 'ok':
-        return ground.perform(name, call).then((outcome) => this.#answer(actor, call, outcome));
+        return ground.perform(name, call).then((outcome) => {
+          if (call.port === 'operator.restored') endRestoration(ground);
+          return this.#answer(actor, call, outcome);
+        });
       case 'repeated':
         return ground.perform(name, inAnotherRound(call, ground.count(`rounds of ${name}`)) ?? call);
       case 'refused':
@@ -201,14 +217,14 @@ export class Deeds {
   }
 
   /** Nothing is left to do: the letters of what is dead go back once, which has to send it again. @returns whether any */
-  redriveAll(): boolean {
+  async redriveAll(): Promise<boolean> {
     const ground = this.#ground;
     checkEnd(ground);
     if (ground.state.dead !== undefined) return false;
     const dead = ground.rows().filter(({ work_queue }) => promises.textOf(work_queue).startsWith('dead'));
     ground.set({ dead });
     // Later than clocks may be wrong, so that each has to be sent.
-    if (dead.length > 0) this.redrive(CLOCKS_AGREE_MS);
+    if (dead.length > 0) await this.redrive(CLOCKS_AGREE_MS);
     return dead.length > 0;
   }
 }

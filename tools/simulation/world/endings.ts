@@ -7,7 +7,7 @@ import type { Call, Outcome } from './actor.ts';
 /** How a call may end, as data. */
 
 const READS =
-  /^(rows|eventRows|operatorRows|forgetRows|corrections)\.read$|^(records|intake)\.find|^contents\.read$|^index\.page$|^breakers\.(list|first|read)$|^log\.last|^lanes\.backlog$|^(indexing|reports)\.(has|read)|^audit\.|^operations\.read$|^candidates\./;
+  /^(rows|eventRows|operatorRows|forgetRows|corrections)\.read$|^(records|intake)\.find|^contents\.read$|^index\.page$|^breakers\.(list|first|read)$|^log\.last|^lanes\.backlog$|^(indexing|reports)\.(has|read)|^audit\.|^operations\.read$|^candidates\.|^restore(Copies|Deployed|Either|Other)\./;
 /** Ours, Lambda's, or a port that never rejects: it ends well, or its actor dies. */
 const SURE = /^(queue|event|time|instance|budget|stream|producer|operator)\./;
 /** Touches nothing that another actor may change: no order of it with their calls matters. */

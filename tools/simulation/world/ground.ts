@@ -35,6 +35,7 @@ export class Ground {
   readonly apart: number;
   readonly #stores: Stores;
   readonly tables: Stores['tables'];
+  readonly backup: Stores['backup'];
   readonly breakers: Stores['breakers']['breakers'];
   state: State;
 
@@ -46,6 +47,7 @@ export class Ground {
       scope.channels,
     );
     this.tables = this.#stores.tables;
+    this.backup = this.#stores.backup;
     this.breakers = this.#stores.breakers.breakers;
     this.given = new Map((scope.given ?? [ONE]).map((given, i) => [`n${i + 1}`, given]));
     this.state = state;
@@ -68,7 +70,7 @@ export class Ground {
   /** All that decides what can still happen, except how many faults may. */
   key(numbers: Numbers): string {
     const { now, queue, letters, actors, late, hung, events, stream, left, memory, counts, dead = [] } = this.state;
-    const { broken, down, former, consumer } = this.state;
+    const { broken, down, former, consumer, copied_at, lost } = this.state;
     const all = (values: Iterable<unknown>) =>
       Array.from(values, (one) => numbers.of(one))
         .sort((a, b) => a - b)
@@ -76,7 +78,7 @@ export class Ground {
     const who = actors.map(({ name, moment, begun, slow }) => `${name} ${moment.id} ${begun} ${slow}`).sort();
     const lists = [queue, letters, late, hung, events, stream, dead];
     const data = [...this.#stores.maps.map((table) => table.values()), ...lists].map(all);
-    return `${now} ${data.join('|')}|${who}|${[left, memory, counts, former, consumer].map((one) => numbers.of(one))}|${broken}${down}`;
+    return `${now} ${data.join('|')}|${who}|${[left, memory, counts, former, consumer].map((one) => numbers.of(one))}|${broken}${down}${copied_at}${lost?.length}`;
   }
 
   set(change: Partial<State>): void {
@@ -182,6 +184,7 @@ export class Ground {
         return this.set({ memory: promises.erased(this.state.memory, this.#rowOf(args[0])) });
       case 'producer.accepted':
         return this.set({ memory: promises.handedOver(this.state.memory, String(args[0])) });
+      case 'operator.restored':
       case 'time.pause':
       case 'time.timer':
         return undefined;

@@ -6,6 +6,7 @@ import { BASE_SHARDS } from '../../../src/core/model/index-shards.ts';
 import { Problem } from '../../../src/core/model/problem.ts';
 import { randomToken } from '../../../src/core/model/queue-message.ts';
 import { DEFAULT_RETRY_POLICY as policy } from '../../../src/core/model/retry-policy.ts';
+import { type AuditRecord, tally } from '../../../src/core/operator/audit.ts';
 import { cancel, giveUp } from '../../../src/core/operator/cancel.ts';
 import { type CorrectionStore, correct } from '../../../src/core/operator/correct.ts';
 import { createOperation, operate } from '../../../src/core/operator/operations/operate.ts';
@@ -127,6 +128,32 @@ export const COMMANDS = {
   erase: 'the erasure',
   verify: 'the verification',
 } as const;
+
+/** Actions that the audit log names notifications by. */
+const AUDITED: readonly string[] = ['cancel', 'retry', 'give_up'];
+
+/** The command, with its record in the audit log: before it begins, and with what came of it. */
+export function noted(command: keyof typeof COMMANDS, log_id: string, run_id: string): Program {
+  const run = operator(command, log_id, run_id);
+  if (!AUDITED.includes(command)) return run;
+  return async (env) => {
+    const of = { audit_id: `${command} ${log_id} ${run_id}`, what: command, on: [log_id], targets: 1 };
+    const record: AuditRecord = { ...of, at: env.clock().toISOString(), who: 'mori', role: 'operator', request_id: '' };
+    await env.call('operator.noted', record);
+    const answer = (await run(env)) as Results | { readonly results: Results };
+    const result = tally('results' in answer ? answer.results : answer);
+    await env.call('operator.noted', { ...record, result });
+  };
+}
+
+/** The record of an operator who has redriven the letters of all channels. */
+export function redriveOf(now: number): AuditRecord {
+  const at = new Date(now).toISOString();
+  const of = { audit_id: `redrive ${at}`, what: 'dlq.redrive', on: CHANNELS, targets: CHANNELS.length };
+  return { ...of, at, who: 'mori', role: 'operator', request_id: '', result: { moved: 1 } };
+}
+
+type Results = readonly { readonly result: string }[];
 
 export function operator(command: keyof typeof COMMANDS, log_id: string, run_id: string): Program {
   return (env) => {

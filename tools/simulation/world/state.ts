@@ -28,7 +28,7 @@ export const LIMITS = [
     'corrections',
   ] as const),
   ...(['forgeries', 'postpones', 'indexings', 'edits', 'deletions', 'erasures', 'requests'] as const),
-  ...(['outages', 'losses', 'intrusions', 'failures', 'verifications'] as const),
+  ...(['outages', 'losses', 'intrusions', 'failures', 'verifications', 'backups', 'restorations'] as const),
 ] as const;
 export type Limit = (typeof LIMITS)[number];
 
@@ -193,6 +193,9 @@ export interface State {
   readonly consumer: Consumer;
   /** The rows that must not expire unsent, since the faults ended, and the sends of each by then. */
   readonly waiting?: { readonly log_ids: readonly unknown[]; readonly counts: Readonly<Record<string, number>> };
+  /** When the log was copied, and the rows that were lost since and are being restored: the stage is stopped so long. */
+  readonly copied_at?: string;
+  readonly lost?: readonly Stored[] | undefined;
   /** The rows that were dead when nothing was left to do, and all letters were redriven. */
   readonly dead?: readonly Stored[];
   readonly violations: readonly string[];
@@ -225,7 +228,7 @@ export function received({ id, message, sent_at, receives }: Message): ReceivedM
 
 /** When Lambda ends the actor's invocation. The dispatcher goes on in another one, which is left out here; a command waits. */
 export function deadlineOf({ name, begun }: Actor): number {
-  return /^(sweep|manual|dry|the erasure|the verification|the bulk)/.test(name)
+  return /^(sweep|manual|dry|the erasure|the verification|the bulk|the restoration)/.test(name)
     ? Number.POSITIVE_INFINITY
     : begun + FUNCTION_MS;
 }

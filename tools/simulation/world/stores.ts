@@ -6,6 +6,7 @@ import type { Channel } from '../../../src/core/model/channels.ts';
 import { BASE_SHARDS } from '../../../src/core/model/index-shards.ts';
 import type { Clock } from '../../../src/core/model/time.ts';
 import type { DueIndex } from '../../../src/core/model/work-index.ts';
+import type { AuditRecord } from '../../../src/core/operator/audit.ts';
 import type { Operation } from '../../../src/core/operator/operations/operation.ts';
 import { notificationOutcomes } from '../../../src/core/outcomes/notification-outcomes.ts';
 import type { Outcome, OutcomeContext } from '../../../src/core/outcomes/outcome.ts';
@@ -16,6 +17,7 @@ import type { Stored } from '../audit/memory.ts';
 import { isIntruder } from '../audit/promises.ts';
 import { MemoryTables } from '../twins/memory-tables.ts';
 import { MemoryBreakers } from '../twins/pipeline-state.ts';
+import { memoryRestore } from '../twins/restore-store.ts';
 import {
   createMemoryIntake,
   createMemoryOperationRows,
@@ -29,6 +31,9 @@ type Method = (...args: unknown[]) => Promise<unknown>;
 export class Stores {
   readonly tables: MemoryTables;
   readonly breakers = new MemoryBreakers();
+  /** The log as it was copied. */
+  readonly backup = new Map<string, Stored>();
+  readonly #acts = new Map<string, AuditRecord>();
   readonly #requests = new Map<string, IntakeRecord>();
   readonly #operations = new Map<string, Operation>();
   /** When the last sweep began that walked everything, and the last express run. */
@@ -42,10 +47,9 @@ export class Stores {
     const tables = new MemoryTables(clock, random);
     const { log, retryLog, content } = tables;
     this.tables = tables;
-    this.maps = [log, retryLog, content, this.breakers.breakers, this.#requests, this.#sweeps, this.#operations] as Map<
-      string,
-      unknown
-    >[];
+    const others = [this.#requests, this.#sweeps, this.#operations, this.backup, this.#acts];
+    this.maps = [log, retryLog, content, this.breakers.breakers, ...others] as Map<string, unknown>[];
+    const restored = memoryRestore(tables, { log: this.backup }, this.#requests);
     this.#rooms = {
       rows: tables.rows,
       eventRows: tables.eventRows,
@@ -70,10 +74,20 @@ export class Stores {
         readRecords: async (log_id: string) =>
           [...retryLog.values()].filter(({ original_log_id }) => original_log_id === log_id),
       },
-      audit: auditOf(tables),
+      audit: auditOf(tables, this.#requests),
       intake: createMemoryIntake(tables, this.#requests),
       operations: createMemoryOperations(this.#operations),
       candidates: createMemoryOperationRows(tables),
+      operator: { noted: async (record: AuditRecord) => void this.#acts.set(record.audit_id, record) },
+      restoreCopies: restored.copies,
+      restoreDeployed: restored.deployed,
+      restoreEither: restored.either,
+      restorePut: restored.put,
+      restoreOther: {
+        acceptedRow: restored.acceptedRow,
+        audit: async () => [...this.#acts.values()],
+        operations: async () => [...this.#operations.values()],
+      },
     };
   }
 
@@ -94,14 +108,19 @@ function contentsOf(tables: MemoryTables) {
 }
 
 /** All that `ops verify` reads. */
-function auditOf({ log, content, retryLog }: MemoryTables) {
+function auditOf({ log, content, retryLog }: MemoryTables, requests: ReadonlyMap<string, IntakeRecord>) {
   const page = (items: readonly object[]) => ({ items: items.map((item) => ({ ...item })), read_units: 0 });
   const rows = () => [...log.values()].filter((row) => !isIntruder(row));
   return {
     rows: async () => page(rows()),
     read: async (log_ids: readonly string[]) => page(rows().filter(({ log_id }) => log_ids.includes(String(log_id)))),
     dead: async () => page(rows().filter(({ work_queue }) => String(work_queue).startsWith('dead#'))),
-    contents: async () => page([...content].map(([log_id, { tenant_id }]) => ({ log_id, tenant_id }))),
+    contents: async () =>
+      page(
+        [...content].map(([log_id, { tenant_id, erased_at }]) => {
+          return { log_id, tenant_id, erased_at, accepted_at: requests.get(log_id)?.accepted_at };
+        }),
+      ),
     records: async (log_id: string) =>
       page([...retryLog.values()].filter(({ original_log_id }) => original_log_id === log_id)),
   };

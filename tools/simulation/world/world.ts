@@ -14,6 +14,7 @@ import {
 } from './endings.ts';
 import { Ground } from './ground.ts';
 import { calm, firstDeadline, nextTime } from './quiet.ts';
+import { restorations } from './restorations.ts';
 import { type Actor, BULK, EDITS, INFO, isIdle, LIMITS, type Limit, NOTHING, type Saved, type Scope } from './state.ts';
 import { type Add, type Begin, whims } from './whims.ts';
 import { edit, forge, give, put, remove } from './writers.ts';
@@ -34,7 +35,10 @@ const HOUR = 3_600_000;
 const MOST_STEPS = 20_000;
 const ALWAYS = { workers: 1, tells: 1, indexings: 1 };
 /** What does not wait for time to pass. */
-const TIMELESS: readonly Limit[] = ['redrives', 'postpones', 'reports', 'outages', 'losses', 'forgeries', 'drops'];
+const TIMELESS: readonly Limit[] = [
+  ...(['redrives', 'postpones', 'reports', 'outages', 'losses', 'forgeries', 'drops'] as const),
+  ...(['backups', 'restorations'] as const),
+];
 
 /** A small world on the deployed code: all that may happen next, and its taking place. */
 export class World {
@@ -94,6 +98,10 @@ export class World {
     for (const { actor, call } of invisible ? [invisible] : waiting) this.#endings(actor, call, add);
     if (invisible) return all;
     for (const one of late) add('late', `late: ${one.by} ${wordsOf(one.call)}`, () => this.#deeds.applyLate(one));
+    if (this.#ground.state.lost !== undefined) {
+      if (waiting.length === 0) add('ok', 'an operator restores what is lost', () => this.#deeds.restore());
+      return all;
+    }
     this.#beginnings(add);
     this.#breakdowns(add);
     this.#passing(waiting.length > 0, add);
@@ -112,7 +120,7 @@ export class World {
       const next = nextTime(ground, sweep_at);
       if (first && !first.label.startsWith('time')) await this.step(first);
       else if (next !== undefined) await this.#deeds.pass(next);
-      else if (!this.#deeds.redriveAll()) return;
+      else if (!(await this.#deeds.redriveAll())) return;
       if (ground.state.now < sweep_at) continue;
       await this.#deeds.sweep(ground.scope.sweepers?.[0] ?? INFO);
       sweep_at += HOUR;
@@ -192,6 +200,7 @@ export class World {
     if (!state.down) begin('outages', 'the provider is down', () => ground.set({ down: true }), 1);
     this.#tellings(begin);
     whims(ground, add, begin);
+    restorations(ground, begin);
   }
 
   /** What the provider reports, once or again, of what it has accepted. */

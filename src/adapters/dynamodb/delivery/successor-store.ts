@@ -55,7 +55,7 @@ export function lifeOf({ life }: Item): number | undefined {
   return life?.N === undefined ? undefined : Number(life.N);
 }
 
-function routingOf(content: Item): FallbackRouting {
+export function routingOf(content: Item): FallbackRouting {
   const { fallback_integration_config_id, fallback_provider_host, fallback_recipient_hash } = content;
   return {
     ...(fallback_integration_config_id?.S && { integration_config_id: fallback_integration_config_id.S }),

@@ -10,8 +10,8 @@ import { lifeOf } from '../delivery/successor-store.ts';
 import { type ItemChange, itemReader } from '../table/calls.ts';
 import { updateItem } from '../table/guarded-update.ts';
 import type { Guard } from '../table/guards.ts';
-import { type Item, toForeignRow, toItem } from '../table/item.ts';
-import { projection, queryAll, readItem, scan } from '../table/reads.ts';
+import { type Item, projection, toForeignRow, toItem } from '../table/item.ts';
+import { queryAll, readItem, scan } from '../table/reads.ts';
 
 interface ForgetStoreOptions {
   readonly client: DynamoDBClient;
@@ -30,7 +30,7 @@ interface ForgetStoreOptions {
 
 const PAGE_SIZE = 500;
 /** What keeps others from storing a content again: its key, the idempotency record of its request, and the mark. */
-const KEPT = [
+export const KEPT_OF_ERASED = [
   ...['log_id', 'tenant_id', 'expires_at', 'image_sequence', 'life', 'erased_at'],
   ...['request_hash', 'accepted_at', 'accepted_status', 'accepted_by', 'latest_generation'],
 ];
@@ -144,7 +144,7 @@ class Contents {
   async erase(log_id: string): Promise<boolean> {
     const { client, clock, tenant_id } = this.#options;
     const item = (await readItem(client, this.#table, log_id)) ?? {};
-    const others = Object.keys(item).filter((name) => !KEPT.includes(name));
+    const others = Object.keys(item).filter((name) => !KEPT_OF_ERASED.includes(name));
     if (item['erased_at'] !== undefined && others.length === 0) return false;
     const now = clock();
     const expires_at = Number(item['expires_at']?.N ?? expiresAt(now));

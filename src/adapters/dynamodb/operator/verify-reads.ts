@@ -7,8 +7,8 @@ import { type Page, SEGMENTS, type VerifyPorts } from '../../../core/verify/veri
 import { changeVersioned } from '../newsletter/versioned-item.ts';
 import { TENANT_EMAILS_INDEX, VERIFICATION_KIND, WORK_INDEX } from '../schema.ts';
 import { getItems } from '../table/calls.ts';
-import { type Item, toForeignRow } from '../table/item.ts';
-import { getItem, projection, type QueryPage, queryPages, scan } from '../table/reads.ts';
+import { type Item, projection, toForeignRow } from '../table/item.ts';
+import { getItem, type QueryPage, queryPages, scan } from '../table/reads.ts';
 
 interface Tables {
   readonly notification_log: string;
@@ -47,6 +47,8 @@ const ROW = [
   ...['scheduled_at', 'next_retry_at', 'first_attempt_at', 'history_bucket'],
   ...['message_format', 'fallback_channel', 'fallback_integration_config_id'],
 ];
+
+const CONTENT = ['log_id', 'tenant_id', 'expires_at', 'accepted_at', 'erased_at'];
 
 const pageOf = ({ items, ...page }: QueryPage): Page => ({ ...page, items: items.map(toForeignRow) });
 
@@ -88,7 +90,7 @@ export function createVerifyReads(
         return { items: items.map(toForeignRow), read_units };
       },
     },
-    contents: { page: scanOf(client, notification_content, ['log_id', 'tenant_id', 'expires_at']) },
+    contents: { page: scanOf(client, notification_content, CONTENT) },
 
     async records(log_id) {
       const columns = ['retry_attempt', 'retry_status'];

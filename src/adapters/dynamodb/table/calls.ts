@@ -10,7 +10,7 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import type { ForeignRow, NotificationRow } from '../../../core/model/notification.ts';
 import { GatheredError, gather } from '../../batching/gather.ts';
-import { type Item, toForeignRow, toNotificationRow, toValue } from './item.ts';
+import { type Item, projection, toForeignRow, toNotificationRow, toValue } from './item.ts';
 
 /** Most statements, puts and gets per call. */
 export const MAX_STATEMENTS = 25;
@@ -113,15 +113,15 @@ export async function getItems(
   client: DynamoDBClient,
   table: string,
   keys: readonly Item[],
-  options: { readonly consistent: boolean; readonly onUnits?: (units: number) => void },
+  options: { consistent: boolean; columns?: readonly string[]; onUnits?: (units: number) => void },
 ): Promise<Item[]> {
-  const { consistent, onUnits } = options;
+  const { consistent, columns, onUnits } = options;
   const found: Item[] = [];
   let open = [...keys];
   for (let round = 1; open.length > 0; round++) {
     const { Responses, UnprocessedKeys, ConsumedCapacity } = await client.send(
       new BatchGetItemCommand({
-        RequestItems: { [table]: { Keys: open, ConsistentRead: consistent } },
+        RequestItems: { [table]: { Keys: open, ConsistentRead: consistent, ...(columns && projection(columns)) } },
         ...(onUnits && { ReturnConsumedCapacity: 'TOTAL' }),
       }),
     );

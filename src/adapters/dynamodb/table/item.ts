@@ -12,6 +12,14 @@ export const STATE_COLUMNS = [
 
 export type Item = Record<string, AttributeValue>;
 
+/** By numbers, as any column may be a word of DynamoDB's own. */
+export function projection(columns: readonly string[]) {
+  return {
+    ProjectionExpression: columns.map((_, i) => `#c${i}`).join(', '),
+    ExpressionAttributeNames: Object.fromEntries(columns.map((column, i) => [`#c${i}`, column])),
+  };
+}
+
 export function toItem(value: object): Item {
   const item: Item = {};
   for (const [name, one] of Object.entries(value)) if (one !== undefined) item[name] = toValue(one);

@@ -9,7 +9,7 @@ import {
   type ScanCommandOutput,
 } from '@aws-sdk/client-dynamodb';
 import { incomplete } from './calls.ts';
-import { type Item, toValue } from './item.ts';
+import { type Item, projection, toValue } from './item.ts';
 
 /** Reads an item consistently; undefined when there is none. @param columns all unless given */
 export async function getItem(
@@ -40,14 +40,6 @@ export function readItem(
   columns?: readonly string[],
 ): Promise<Item | undefined> {
   return getItem(client, table, { log_id: { S: log_id } }, columns);
-}
-
-/** By numbers, as any column may be a word of DynamoDB's own. */
-export function projection(columns: readonly string[]) {
-  return {
-    ProjectionExpression: columns.map((_, i) => `#c${i}`).join(', '),
-    ExpressionAttributeNames: Object.fromEntries(columns.map((column, i) => [`#c${i}`, column])),
-  };
 }
 
 type Range = readonly [column: string, is: '<' | '<=' | '>' | '>=' | 'begins_with', value: unknown];

@@ -72,12 +72,12 @@ Examples:
     }
     file.remove();
     const result = verified(state);
-    printResult(session, result, () => describe(result));
+    printResult(session, result, () => describeVerified(result));
     return result.holds ? 0 : EXIT_FAILED;
   },
 });
 
-function describe(result: Verified): string {
+export function describeVerified(result: Verified): string {
   const { letters, records_checked, contents_without_row, violated, violations, erased, set_aside_in_clear } = result;
   const of = Object.entries(letters).map(
     ([channel, { dead, letters: held, on_the_way }]) =>
@@ -88,6 +88,10 @@ function describe(result: Verified): string {
     `letters, of what has been dead for a minute: ${of.join('; ')}`,
     `records: checked of ${records_checked} notifications`,
     ...(contents_without_row > 0 ? [`content without a notification: ${contents_without_row}`] : []),
+    ...result.accepted_without_row.map(
+      ({ log_id, tenant_id, accepted_at }) =>
+        `  ${log_id} of ${tenant_id}, at ${accepted_at}: its request was cut off, or its row is lost`,
+    ),
     ...(erased > 0 ? [`erased by ops forget: ${erased}`] : []),
     ...(set_aside_in_clear > 0
       ? [

@@ -1,0 +1,181 @@
+import { FAILED_OVER, successorId, successorOf } from '../delivery/failover.ts';
+import { CRASHED } from '../delivery/transitions/settlements.ts';
+import { erasure } from '../forget/forget-one.ts';
+import { planIndex } from '../indexing/index-plan.ts';
+import { isGone } from '../model/history-index.ts';
+import { asNotification, type ForeignRow, hasContent, type NotificationRow } from '../model/notification.ts';
+import { stamped, withChange } from '../model/row-change.ts';
+import { type RowState, stateOf } from '../model/row-state.ts';
+import { actedOn, names } from './operator-acts.ts';
+import {
+  type Decided,
+  deliveredBy,
+  dueAt,
+  ended,
+  type Restored,
+  stopped,
+  stoppedUntilAsked,
+  unrecorded,
+  withoutEnd,
+} from './restored-states.ts';
+import type { RestoreTerms, Survivors } from './survivors.ts';
+import { type Recorded, recordedOf, withAttempts } from './survivors.ts';
+
+interface Case {
+  readonly row: NotificationRow;
+  readonly state: RowState;
+  readonly recorded: Recorded;
+  readonly survivors: Survivors;
+  readonly terms: RestoreTerms;
+}
+
+/** The first that knows an answer decides. Each later one knows that the earlier ones do not apply. */
+const RULES: readonly ((one: Case) => Decided | undefined)[] = [
+  livesAnew,
+  untouchedSinceItsEnd,
+  delivered,
+  handedOn,
+  givenUp,
+  retried,
+  perhapsErased,
+  outcomeUnknown,
+  asItWas,
+];
+
+/**
+ * Decides on a restored row by everything that survived it. What is known to have ended is not sent again; what is known
+ * to have gone on goes on from there; what nobody knows is stopped until a person decides.
+ * @param copy as the restored table has it
+ */
+export function decideRow(copy: ForeignRow, survivors: Survivors, terms: RestoreTerms): Restored {
+  if (isGone(copy, terms.now)) return { do: 'leave_out' };
+  const taken = takenIn(copy, survivors, terms);
+  if (taken === 'ask') return { do: 'ask', why: 'not_taken_in' };
+  if (taken === undefined) return { do: 'put', as: 'as_it_was', row: copy };
+  const row = asNotification(taken);
+  const one = { row, state: stateOf(row, terms.now), recorded: recordedOf(row, survivors.records), survivors, terms };
+  let decided: Decided | undefined;
+  for (const rule of RULES) decided ??= rule(one);
+  const final = erasedSince(actedOn(decided ?? asItWas(one), one.recorded.newest, terms), one);
+  const put = final.row && { row: final.row === row ? taken : written(row, final.row, terms) };
+  const more = final.with && { with: final.with };
+  return 'ask' in final
+    ? { do: 'ask', why: final.ask, ...put, ...more }
+    : { do: 'put', as: final.as, row: put?.row ?? taken, ...more };
+}
+
+function written(was: NotificationRow, row: NotificationRow, terms: RestoreTerms): ForeignRow {
+  const remove = (Object.keys(was) as (keyof NotificationRow)[]).filter((name) => !(name in row));
+  return { ...withChange(was, stamped(was, { set: row, remove }, terms)) };
+}
+
+/**
+ * A row that its writer had just put. If it was taken in since, its content is stored, and it goes on as the indexer made
+ * it. @returns undefined: the indexer takes it in when it is put
+ */
+function takenIn(
+  copy: ForeignRow,
+  { content, records }: Survivors,
+  terms: RestoreTerms,
+): ForeignRow | 'ask' | undefined {
+  const isOurs = copy['work_queue'] !== undefined || copy['work_at'] !== undefined || !hasContent(copy);
+  if (isOurs || copy['failure_reason'] !== undefined || copy['send_status'] === 'SUCCESS') return copy;
+  if (content === undefined && records.length === 0) return terms.records_survived ? undefined : 'ask';
+  const plan = planIndex(copy, terms.now, terms.policy, { stored: true, shards: terms.shards });
+  if (plan.do !== 'index') return undefined;
+  const row: Record<string, unknown> = { ...copy, ...plan.set };
+  for (const column of plan.remove) delete row[column];
+  return row;
+}
+
+/** Its writer has corrected it, or put it anew: what columns it has now is lost. */
+function livesAnew({ row, survivors }: Case): Decided | undefined {
+  const life = survivors.content?.life ?? 0;
+  if (life <= (row.life ?? 0)) return undefined;
+  const since = survivors.records.filter(({ retry_attempt }) => retry_attempt >= life);
+  const proof = since.find(({ retry_status }) => retry_status === 'SUCCESS');
+  // Of what was delivered before, its writer may only have corrected the recipient, for the case that it comes back.
+  const stays = row.send_status === 'SUCCESS' && since.length === 0;
+  if (proof === undefined)
+    return { ask: 'put_anew', row: stays ? { ...row, next_life: life } : stopped(row, 'put_anew') };
+  return { as: 'delivered', row: deliveredBy(proof, { ...row, life, last_attempt: proof.retry_attempt }) };
+}
+
+function untouchedSinceItsEnd({ row, state, recorded }: Case): Decided | undefined {
+  const isOver = state === 'delivered' || state === 'stopped' || state === 'set_aside' || state === 'dead';
+  const isRefuted = recorded.all.some(({ retry_status }) => retry_status === 'SUCCESS') && state !== 'delivered';
+  return isOver && recorded.newest === undefined && !isRefuted ? { as: 'as_it_was', row } : undefined;
+}
+
+function delivered({ row, recorded, terms }: Case): Decided | undefined {
+  const proof = recorded.all.filter(({ retry_status }) => retry_status === 'SUCCESS').at(-1);
+  return proof && { as: 'delivered', row: deliveredBy(proof, withAttempts(row, recorded, terms.policy)) };
+}
+
+/** Its successor was made, and what became of that is recorded. Without records the pipeline hands it on once more. */
+function handedOn(one: Case): Decided | undefined {
+  const { row, recorded, survivors, terms } = one;
+  const reason = recorded.newest?.failure_reason;
+  const { fallback_channel: channel } = row;
+  const { row: there, survivors: its } = survivors.successor ?? {};
+  if (reason === undefined || channel === undefined || !FAILED_OVER.includes(reason)) return undefined;
+  if (there === undefined && (its?.records ?? []).length === 0) return undefined;
+  const over = ended(withAttempts(row, recorded, terms.policy), reason);
+  const handed = { ...over, successor_log_id: successorId(row.log_id, row.life) };
+  if (there !== undefined || its === undefined) return { as: 'handed_on', row: handed };
+  const made = new Date(its.records[0]?.retry_at ?? terms.now);
+  const copy = successorOf(row, channel, survivors.content?.fallback ?? {}, { now: made, policy: terms.policy });
+  return { as: 'handed_on', row: handed, with: { successor: decideRow({ ...copy }, its, terms) } };
+}
+
+function givenUp({ row, recorded, terms }: Case): Decided | undefined {
+  const reason = recorded.newest?.failure_reason;
+  if (reason === undefined) return undefined;
+  const counted = withAttempts(row, recorded, terms.policy);
+  if (reason === 'CANCELLED') return { as: 'cancelled', row: ended(counted, reason) };
+  const again = withoutEnd({ ...counted, give_up: reason, error_type: recorded.newest?.error_type ?? reason });
+  return { as: 'given_up_again', row: dueAt(again, terms.now.toISOString(), terms.now) };
+}
+
+function retried({ row, recorded, terms }: Case): Decided | undefined {
+  const { newest } = recorded;
+  if (newest === undefined) return undefined;
+  const goesOn = withoutEnd(withAttempts(row, recorded, terms.policy));
+  const { sent_at: _, ...unsent } = goesOn;
+  const failed = newest.error_type === undefined ? unsent : { ...unsent, error_type: newest.error_type };
+  return { as: 'due_again', row: dueAt(failed, newest.next_retry_at ?? terms.now.toISOString(), terms.now) };
+}
+
+function perhapsErased({ row, survivors, terms }: Case): Decided | undefined {
+  const isKnown = survivors.content !== undefined && !survivors.content.is_copy;
+  if (!terms.forgotten.has(row.tenant_id) || isKnown || row.erased_at !== undefined) return undefined;
+  return stoppedUntilAsked(row, 'perhaps_erased', terms);
+}
+
+/** Without its records nobody knows what became of an attempt that was due, or under way, at the time of the copy. */
+function outcomeUnknown({ row, state, terms }: Case): Decided | undefined {
+  const isHastened = terms.acts.some(({ what, ...act }) => what !== 'cancel' && names({ what, ...act }, row, terms));
+  const hasBegun = row.send_status === 'SENDING' || state === 'due' || isHastened;
+  return !terms.records_survived && hasBegun ? stoppedUntilAsked(row, 'outcome_unknown', terms) : undefined;
+}
+
+/** What waits is due at its time; what should have come since, now, as sweeps have passed the time that it had. */
+function asItWas({ row, state, terms }: Case): Decided {
+  const isWork = state === 'due' || state === 'waiting' || state === 'abandoned' || state === 'claimed';
+  return { as: 'as_it_was', row: isWork ? dueAt(row, row.work_at ?? '', terms.now, row.send_status) : row };
+}
+
+/** What was erased stays so: of the copy goes whatever may say an address, as the address itself is not known here. */
+function erasedSince(decided: Decided, { row: copy, survivors, terms }: Case): Decided {
+  if (survivors.content?.erased_at === undefined || copy.erased_at !== undefined || decided.row === undefined)
+    return decided;
+  const { now } = terms;
+  const isOpen = decided.row.send_status === 'SENDING';
+  const row = isOpen ? withChange(decided.row, CRASHED) : decided.row;
+  const { change } = erasure(row, stateOf(row, now), now, saysAnAddress);
+  const record = isOpen ? { with: { record: unrecorded(decided.row, now) } } : decided.with && { with: decided.with };
+  const erased = change === undefined ? row : withChange(row, change);
+  return { as: 'erased', row: { ...erased, erased_at: survivors.content.erased_at }, ...record };
+}
+
+const saysAnAddress = (value: unknown): boolean => /@|:\/\//.test(JSON.stringify(value) ?? '');

@@ -1,0 +1,119 @@
+import type { FallbackRouting } from '../delivery/failover.ts';
+import { limitOf } from '../delivery/verdict.ts';
+import type { IndexShards } from '../model/index-shards.ts';
+import { arrived, type DeliveryByAttempt, type NotificationRow, type RetryRecord } from '../model/notification.ts';
+import type { RetryPolicy } from '../model/retry-policy.ts';
+import type { Operation } from '../operator/operations/operation.ts';
+
+/** What operators did to a notification since the time of the copy, by the audit log or an operation that is stored. */
+export interface OperatorAct {
+  readonly what: 'cancel' | 'give_up' | 'retry' | 'redrive';
+  readonly at: string;
+  readonly until: string;
+  /** It was done to all that it names. Otherwise some were refused, or its process crashed: nobody knows which. */
+  readonly certain: boolean;
+  /** Whom it names: notifications, those with a letter of a channel, or those that a bulk operation matched. */
+  readonly of:
+    | { readonly log_ids: readonly string[] }
+    | { readonly channels: readonly string[] }
+    | { readonly operation: Operation };
+}
+
+export interface SurvivingContent {
+  readonly erased_at?: string;
+  readonly life?: number;
+  /** Copied from the restored table: it says nothing of the time since. */
+  readonly is_copy: boolean;
+  readonly fallback?: FallbackRouting;
+}
+
+export interface Survivors {
+  readonly records: readonly RetryRecord[];
+  readonly content?: SurvivingContent | undefined;
+  /** Of the notification that may continue it; `row`: the deployed or the restored table has it. */
+  readonly successor?: { readonly row?: NotificationRow | undefined; readonly survivors: Survivors } | undefined;
+}
+
+export interface RestoreTerms {
+  readonly restored_to: string;
+  readonly clocks_apart_ms: number;
+  readonly now: Date;
+  readonly policy: RetryPolicy;
+  readonly shards: IndexShards;
+  readonly random: () => number;
+  readonly acts: readonly OperatorAct[];
+  /** The deployed table has all records: what has none has had no attempt. */
+  readonly records_survived: boolean;
+  readonly forgotten: ReadonlySet<string>;
+}
+
+/** What the records of a notification say beyond a copy of its row from before them. */
+export interface Recorded {
+  /** Of the life of the row, in the order of the attempts. */
+  readonly all: readonly RetryRecord[];
+  readonly newer: readonly RetryRecord[];
+  /** The last word: of the newest attempt, or what an event has made of the one that the row knows. */
+  readonly newest?: RetryRecord;
+}
+
+export function recordedOf(row: NotificationRow, records: readonly RetryRecord[]): Recorded {
+  const all = records
+    .filter(({ retry_attempt }) => retry_attempt >= (row.life ?? 0))
+    .sort((a, b) => a.retry_attempt - b.retry_attempt);
+  const known = row.send_status === 'SENDING' ? row.last_attempt - 1 : row.last_attempt;
+  const newer = all.filter(({ retry_attempt }) => retry_attempt > known);
+  const newest = newer.at(-1) ?? all.find((record) => record.retry_attempt === known && isChangedSince(record, row));
+  return { all, newer, ...(newest && { newest }) };
+}
+
+/** An event has changed the record since. */
+function isChangedSince({ retry_attempt, evidence }: RetryRecord, row: NotificationRow): boolean {
+  return evidence !== undefined && row.delivery_by_attempt?.[retry_attempt] !== evidence;
+}
+
+/** The row with the attempts that it does not know: their numbers, its budget, and what events have shown of them. */
+export function withAttempts(row: NotificationRow, { all, newer }: Recorded, policy: RetryPolicy): NotificationRow {
+  let next = row.send_status === 'SENDING' && newer.length > 0 ? withoutClaim(row) : row;
+  let has_ended = row.failure_reason !== undefined;
+  for (const record of newer) {
+    // A redrive, and whatever else continues what had been given up, begins a budget of its own.
+    if (has_ended || record.trigger === 'redrive') next = anew(next, record, policy);
+    has_ended = record.failure_reason !== undefined;
+    next = counted(next, record);
+  }
+  const shown: DeliveryByAttempt = {
+    ...row.delivery_by_attempt,
+    ...Object.fromEntries(all.flatMap(({ retry_attempt, evidence }) => (evidence ? [[retry_attempt, evidence]] : []))),
+  };
+  if (Object.keys(shown).length === 0) return next;
+  const { delivered_at: _, ...rest } = next;
+  const proof = all.find(({ evidence }) => evidence === 'delivered' || evidence === 'seen')?.retry_at;
+  const delivered_at = arrived(shown) ? (row.delivered_at ?? proof) : undefined;
+  return { ...rest, delivery_by_attempt: shown, ...(delivered_at !== undefined && { delivered_at }) };
+}
+
+/** The claim at the time of the copy counted its attempt, which has a record since. */
+function withoutClaim(row: NotificationRow): NotificationRow {
+  const counts = row.send_attempts > 0 ? 1 : 0;
+  const send_attempts = row.send_attempts - counts;
+  return { ...row, last_attempt: row.last_attempt - 1, send_attempts, attempts_left: row.attempts_left + counts };
+}
+
+function anew(row: NotificationRow, { retry_at, trigger }: RetryRecord, policy: RetryPolicy): NotificationRow {
+  const redrive_count = (row.redrive_count ?? 0) + (trigger === 'redrive' ? 1 : 0);
+  const budget = { send_attempts: 0, attempts_left: limitOf(row, policy) + 1, first_attempt_at: retry_at };
+  return { ...row, ...budget, ...(redrive_count > 0 && { redrive_count }) };
+}
+
+function counted(row: NotificationRow, record: RetryRecord): NotificationRow {
+  const counts = record.uncounted === true || record.retry_status === 'SKIPPED' ? 0 : 1;
+  const send_attempts = row.send_attempts + counts;
+  return {
+    ...row,
+    last_attempt: record.retry_attempt,
+    send_attempts,
+    attempts_left: Math.max(0, row.attempts_left - counts),
+    retry_count: Math.max(0, send_attempts - 1),
+    first_attempt_at: row.first_attempt_at ?? record.retry_at,
+  };
+}

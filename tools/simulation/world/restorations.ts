@@ -1,0 +1,93 @@
+import { DEFAULT_RETRY_POLICY as policy } from '../../../src/core/model/retry-policy.ts';
+import type { AuditRecord } from '../../../src/core/operator/audit.ts';
+import { actsSince } from '../../../src/core/restore/operator-acts.ts';
+import type { RestorePorts } from '../../../src/core/restore/restore-state.ts';
+import { newRestore } from '../../../src/core/restore/restore-state.ts';
+import { restore } from '../../../src/core/restore/run-restore.ts';
+import { forgotten, restored, saysItAlone } from '../audit/life-promises.ts';
+import type { Stored } from '../audit/memory.ts';
+import type { Program } from './actor.ts';
+import type { Ground } from './ground.ts';
+import { portOf } from './ports.ts';
+import { isIdle } from './state.ts';
+import type { Begin } from './whims.ts';
+
+/** The log is copied, as point-in-time recovery does at any time; later it is lost, and restored to that time. */
+
+/** How much of the log is lost. */
+const PARTS = {
+  'the log': () => true,
+  'a part of the log': (log_id: string) => /[13]/.test(log_id),
+} as const;
+
+export function restorations(ground: Ground, begin: Begin): void {
+  const { state, tables } = ground;
+  const isAtRest = state.late.length === 0 && state.actors.every(isIdle);
+  if (state.copied_at === undefined) begin('backups', 'the log is copied', () => backUp(ground));
+  else if (isAtRest && tables.log.size > 0)
+    for (const [part, isLost] of Object.entries(PARTS))
+      begin('restorations', `${part} is lost`, () => lose(ground, isLost));
+}
+
+function backUp(ground: Ground): void {
+  ground.backup.clear();
+  for (const [log_id, row] of ground.tables.log) ground.backup.set(log_id, row);
+  ground.set({ copied_at: new Date(ground.state.now).toISOString() });
+}
+
+function lose(ground: Ground, isLost: (log_id: string) => boolean): void {
+  const { log, retryLog } = ground.tables;
+  const lost = [...log].filter(([log_id]) => isLost(log_id)).map(([, row]): Stored => row);
+  const known = (log_id: string) => {
+    const records = [...retryLog.values()].filter(({ original_log_id }) => original_log_id === log_id);
+    const numbers = records.map(({ retry_attempt }) => retry_attempt);
+    return Math.max(-1, Number(ground.backup.get(log_id)?.['last_attempt'] ?? -1), ...numbers);
+  };
+  for (const { log_id } of lost) log.delete(String(log_id));
+  const isAlone = (row: Stored) => saysItAlone(row, ground.recordsOf(String(row['log_id'])));
+  const { memory, consumer } = ground.state;
+  const alone = lost.filter(isAlone).map(({ log_id }) => String(log_id));
+  // Producers are told of these once more, whatever they were told before.
+  const handled = consumer.handled.filter((event) => !alone.some((log_id) => event.includes(log_id)));
+  ground.set({
+    lost: lost.filter((row) => ![row['log_id'], row['predecessor_log_id']].some((id) => alone.includes(String(id)))),
+    former: {},
+    memory: forgotten(memory, lost, known, isAlone),
+    consumer: { ...consumer, handled },
+  });
+}
+
+/** The rows are there, by what was lost: the stage starts again. */
+export function endRestoration(ground: Ground): void {
+  ground.violated(...restored(ground.state.lost ?? [], ground.rows()));
+  ground.set({ lost: undefined });
+}
+
+/** An operator restores the log while the stage is stopped; a second command goes on where the first one ended. */
+export function restorer(copied_at: string, clocks_apart_ms: number): Program {
+  return async (env) => {
+    const acts = await env.call<readonly AuditRecord[]>('restoreOther.audit');
+    const operations = await env.call<Parameters<typeof actsSince>[2]>('restoreOther.operations');
+    await restore(newRestore(), {
+      ...actsSince(copied_at, acts, operations),
+      restored_to: copied_at,
+      clocks_apart_ms,
+      ports: {
+        copies: portOf<Required<RestorePorts['copies']>>(env, 'restoreCopies', 'rows'),
+        deployed: portOf(env, 'restoreDeployed', 'rowPage', 'contentPage', 'rows', 'contents', 'records'),
+        either: portOf(env, 'restoreEither', 'row', 'content', 'records'),
+        put: portOf(env, 'restorePut', 'record', 'content', 'row'),
+        acceptedRow: (content) => env.call('restoreOther.acceptedRow', content),
+      },
+      policy,
+      shards: { work: 1, history: 1 },
+      random: env.random,
+      clock: env.clock,
+      dry_run: false,
+      rate: Number.POSITIVE_INFINITY,
+      pause: async () => {},
+      isStopping: () => false,
+    });
+    await env.call('operator.restored');
+  };
+}
