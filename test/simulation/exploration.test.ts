@@ -33,13 +33,25 @@ const WITHOUT_FAULTS = new Set([
   'corrected-bounced',
   'corrected-dead',
   'corrected-refused',
+  'operator-corrects',
+  'operator-corrects-dead',
+  'operator-corrects-all',
+  'operator-and-writer-correct',
   'erased',
   'erased-dead',
   'erased-foreign',
   'handed-over',
 ]);
 /** Without a fault, too: `.ci/run` alone explores them. */
-const FOR_CI = new Set(['poisonous', 'failed-over-anew', 'held-lane', 'bulk-redriven', 'spoiled', 'erased-retried']);
+const FOR_CI = new Set([
+  'poisonous',
+  'failed-over-anew',
+  'held-lane',
+  'bulk-redriven',
+  'spoiled',
+  'erased-retried',
+  'operator-and-writer-correct',
+]);
 const everyday = (name: string) => scopeOf(name, WITHOUT_FAULTS.has(name) ? 0 : 1);
 
 it.each(Object.keys(SCOPES).filter((name) => !FOR_CI.has(name)))(
