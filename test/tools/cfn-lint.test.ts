@@ -13,6 +13,19 @@ const REGIONS = ['us-east-1', 'eu-central-1', 'ap-northeast-1'];
 /** CDK names in DependsOn what a function already refers to. Nothing depends on it. */
 const IGNORED = ['W3005'];
 
+const ON_A_PLATFORM = {
+  ...STAGES.everything,
+  'notification-retry.vpc': {
+    vpcId: 'vpc-0123456789abcdef0',
+    subnetIds: ['subnet-0123456789abcdef0', 'subnet-0123456789abcdef1'],
+    securityGroupIds: ['sg-0123456789abcdef0'],
+  },
+  'notification-retry.encryptionKeyArn': 'arn:aws:kms:us-east-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab',
+  'notification-retry.alarmTopicArn': 'arn:aws:sns:us-east-1:111122223333:alarms',
+  'notification-retry.permissionsBoundaryArn': 'arn:aws:iam::111122223333:policy/boundary',
+  'notification-retry.tags': { Team: 'platform' },
+};
+
 interface Finding {
   readonly Level: string;
   readonly Message: string;
@@ -34,7 +47,12 @@ async function lint(template: object): Promise<string[]> {
 }
 
 describe.skipIf(!hasTool('cfn-lint', CFN_LINT))('CloudFormation’s linter', () => {
-  it.each([['dev', { stage: 'dev' }], ['prod', { stage: 'prod' }], ...Object.entries(STAGES)] as const)(
+  it.each([
+    ['dev', { stage: 'dev' }],
+    ['prod', { stage: 'prod' }],
+    ...Object.entries(STAGES),
+    ['on a platform', ON_A_PLATFORM],
+  ] as const)(
     `finds nothing wrong with the stage %s in ${REGIONS.join(', ')}`,
     async (_, context) => expect(await lint(templateOf(context).toJSON())).toEqual([]),
     120_000,
