@@ -159,4 +159,35 @@ describe('an operator', () => {
       stderr: expect.stringContaining("unknown option '--now'"),
     });
   });
+
+  it('restores a log that was lost: nothing is sent twice, lost or revived', async () => {
+    const later = { next_retry_at: inAnHour() };
+    await flow.put([
+      ...['lost-sent', 'lost-cancelled', 'lost-waits'].map((log_id) => row(log_id, later)),
+      row('lost-over', {
+        ...later,
+        ...{ max_retry_count: 1, recipient_address: at('/webhook/gone/lost-over'), fallback_channel: 'teams' },
+        fallback_recipient: at('/teams/ok/lost-over'),
+      }),
+    ]);
+    await flow.opsJson('status');
+    // What operators did within the time by which clocks may differ, a person decides.
+    const restored_to = new Date(Date.now() - 10_000).toISOString();
+    const copied = await flow.copyLog('restored-log');
+    await flow.opsJson('retry', 'lost-sent', 'lost-over', '--wait');
+    await flow.opsJson('cancel', 'lost-cancelled');
+    await status('lost-over-fallback', 'SUCCESS');
+    await flow.loseLog((log_id) => log_id.startsWith('lost-'));
+    const restore = ['restore', '--log', 'restored-log', '--restored-to', restored_to, '--yes'];
+    const { rows, asked } = await flow.opsJson<{ rows: object; asked: object[] }>(...restore);
+    expect({ copied, rows, asked }).toMatchObject({
+      rows: { delivered: 1, handed_on: 1, cancelled: 1, as_it_was: 1 },
+      asked: [],
+    });
+    await flow.job('--wait');
+    expect(await flow.row('lost-waits')).toMatchObject({ send_status: 'FAILED', work_at: later.next_retry_at });
+    expect(await flow.row('lost-cancelled')).toMatchObject({ failure_reason: 'CANCELLED' });
+    expect(await Promise.all(['lost-sent', 'lost-cancelled', 'lost-waits'].map(accepted))).toEqual([1, 0, 0]);
+    expect(await flow.row('lost-over-fallback')).toMatchObject({ send_status: 'SUCCESS' });
+  });
 });

@@ -4,8 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   BatchWriteItemCommand,
+  CreateTableCommand,
+  DeleteItemCommand,
   DynamoDBClient,
   GetItemCommand,
+  PutItemCommand,
   paginateScan,
   QueryCommand,
   ScanCommand,
@@ -192,6 +195,32 @@ export class Flow {
   }
 
   /** All rows of NotificationLog. */
+  /** As a restoration leaves a log: its rows, in a table of another name. @returns how many */
+  async copyLog(TableName: string): Promise<number> {
+    return this.#withDynamoDb(async (client, { notification_log }) => {
+      const key = 'log_id';
+      await client.send(
+        new CreateTableCommand({
+          TableName,
+          BillingMode: 'PAY_PER_REQUEST',
+          KeySchema: [{ AttributeName: key, KeyType: 'HASH' }],
+          AttributeDefinitions: [{ AttributeName: key, AttributeType: 'S' }],
+        }),
+      );
+      const { Items = [] } = await client.send(new ScanCommand({ TableName: notification_log }));
+      for (const Item of Items) await client.send(new PutItemCommand({ TableName, Item }));
+      return Items.length;
+    });
+  }
+
+  async loseLog(isLost: (log_id: string) => boolean): Promise<void> {
+    await this.#withDynamoDb(async (client, { notification_log: TableName }) => {
+      const { Items = [] } = await client.send(new ScanCommand({ TableName }));
+      for (const { log_id } of Items)
+        if (log_id?.S && isLost(log_id.S)) await client.send(new DeleteItemCommand({ TableName, Key: { log_id } }));
+    });
+  }
+
   async rows(): Promise<Row[]> {
     return this.#withDynamoDb(async (client, { notification_log }) => {
       const rows: Row[] = [];
