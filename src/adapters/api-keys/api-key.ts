@@ -8,7 +8,7 @@ import { type Item, toItem } from '../dynamodb/table/item.ts';
 import { getItem, scan } from '../dynamodb/table/reads.ts';
 
 /** A key that may end then: an expiry only ever comes nearer, or a key that has expired would live again. */
-export function mayEnd(expires_at: string | undefined): Guard {
+function mayEnd(expires_at: string | undefined): Guard {
   const isLive: Guard = [...isThere('key_id'), ['revoked_at', '=', undefined]];
   return expires_at === undefined ? isLive : [...isLive, ['expires_at', 'absent or >=', expires_at]];
 }

@@ -45,7 +45,7 @@ export const RESTORED_AS = [
 type RestoredAs = (typeof RESTORED_AS)[number];
 
 /** What else has to be put: before the row the record of its last attempt, after it the row that continues it. */
-export interface With {
+interface With {
   readonly record?: RetryRecord;
   readonly successor?: Restored;
 }

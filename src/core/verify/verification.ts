@@ -22,7 +22,7 @@ export interface Violation extends Fault {
 }
 
 /** A request that was answered, and whose row is lost; or one that was cut off before its answer. */
-export interface AcceptedWithoutRow {
+interface AcceptedWithoutRow {
   readonly log_id: string;
   readonly tenant_id: string;
   readonly accepted_at: string;

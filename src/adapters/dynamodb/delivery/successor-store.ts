@@ -87,7 +87,7 @@ export async function fallbackAttributes(
 }
 
 /** The stored fallback recipient, sealed for the successor of another life; as it was where nobody can read it. */
-export async function resealed(
+async function resealed(
   { log_id, tenant_id, life }: Pick<NotificationRow, 'log_id' | 'tenant_id' | 'life'>,
   stored: Item,
   sealer: Sealer,
