@@ -11,8 +11,8 @@ import { PROJECT_ROOT } from '../support/project-root.ts';
  * import of rows and the client's CommonJS.
  */
 const CEILINGS: Readonly<Record<string, number>> = {
-  'lines of the product': 84_500,
-  'lines of tools/ and examples/': 17_000,
+  'lines of the product': 85_500,
+  'lines of tools/ and examples/': 16_900,
   'source files': 895,
   'files that functions/console-api loads': 137,
 };

@@ -175,7 +175,9 @@ describe('the context for the local stage', () => {
     expect(localContext(cdkJson({ dev: { a: 1 } }) as never)).toEqual({
       flag: true,
       stage: 'local',
-      'notification-retry': { stages: { dev: { a: 1 }, local: { a: 1, newsletter: { uncertainMinutes: 1 } } } },
+      'notification-retry': {
+        stages: { dev: { a: 1 }, local: { a: 1, newsletter: { uncertainMinutes: 1 }, stackPerPart: false } },
+      },
     });
     expect(localContext(cdkJson({ dev: { a: 1 }, local: { a: 2 } }) as never)).toMatchObject({
       'notification-retry': { stages: { local: { a: 2 } } },
@@ -192,7 +194,9 @@ describe('the context for the local stage', () => {
   it('lets a resend wait for a minute, unless the stage says how long', () => {
     const localOf = (newsletter: object) =>
       (localContext(cdkJson({ dev: { newsletter } }) as never)['notification-retry'] as never)['stages']['local'];
-    expect(localOf({ batchConcurrency: 3 })).toEqual({ newsletter: { uncertainMinutes: 1, batchConcurrency: 3 } });
-    expect(localOf({ uncertainMinutes: 5 })).toEqual({ newsletter: { uncertainMinutes: 5 } });
+    expect(localOf({ batchConcurrency: 3 })).toMatchObject({
+      newsletter: { uncertainMinutes: 1, batchConcurrency: 3 },
+    });
+    expect(localOf({ uncertainMinutes: 5 })).toMatchObject({ newsletter: { uncertainMinutes: 5 } });
   });
 });

@@ -107,7 +107,7 @@ export async function startIdleRuntime(): Promise<IdleRuntime> {
       const child = spawn(process.execPath, [COMMAND, '--local', ...args], {
         cwd: directory,
         // Colour libraries then take a pipe for a terminal. The job must print no colours all the same.
-        env: { ...process.env, CI: '1', FORCE_COLOR: '1' },
+        env: { ...process.env, NO_COLOR: undefined, CI: '1', FORCE_COLOR: '1' },
       });
       jobs.push(child);
       const output = { stdout: '', stderr: '' };
