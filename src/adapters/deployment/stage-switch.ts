@@ -1,5 +1,5 @@
 import { CloudFormationClient, paginateListStackResources } from '@aws-sdk/client-cloudformation';
-import { DeleteItemCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { Problem } from '../../core/model/problem.ts';
 import { updateItem } from '../dynamodb/table/guarded-update.ts';
@@ -33,8 +33,8 @@ export async function stageSwitch({ stage, local, dynamodb, deployment }: Stage)
 
   async function remembered(): Promise<Switched | undefined> {
     const item = await getItem(dynamodb, table, STOPPED);
-    const { rules = [], event_sources = [] } = item === undefined ? {} : unmarshall(item);
-    return item && { rules, event_sources };
+    const { rules = [], event_sources = [], stopped_at } = item === undefined ? {} : unmarshall(item);
+    return stopped_at === undefined ? undefined : { rules, event_sources };
   }
 
   async function running(): Promise<Switched> {
@@ -77,7 +77,8 @@ export async function stageSwitch({ stage, local, dynamodb, deployment }: Stage)
       for (const UUID of stopped.event_sources)
         await functions.send(new lambda.UpdateEventSourceMappingCommand({ UUID, Enabled: true }));
       for (const Name of stopped.rules) await eventbridge.send(new events.EnableRuleCommand({ Name }));
-      await dynamodb.send(new DeleteItemCommand({ TableName: table, Key: STOPPED }));
+      // Operators may delete no item.
+      await updateItem(dynamodb, table, STOPPED, { remove: ['rules', 'event_sources', 'stopped_at'] });
       return stopped;
     },
   };

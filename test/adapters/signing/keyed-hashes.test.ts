@@ -89,6 +89,8 @@ const UNKEYED: Readonly<Record<string, string>> = {
   'src/adapters/signing/hashed-ids.ts': 'log_ids, integrations and keyed hashes',
   'src/adapters/unsubscribe/unsubscribe-link.ts': 'the style of the page',
   'src/cli/session/import-journal.ts': 'the names of files and options of an import, on the disk of its operator',
+  'src/cli/commands/restore/restore.ts':
+    'names of tables and the time of a restoration, in the name of a file on the disk',
   'src/cli/commands/verify/forget.ts': 'keyed hashes',
   'src/client/handover/item.ts':
     "a producer's item, in its own process, which has no key of the stage; the log_id of it is keyed",

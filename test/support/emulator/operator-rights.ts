@@ -228,7 +228,7 @@ const ROWS: readonly ResourceRow[] = [
   {
     documented: '`lambda:InvokeFunction`',
     commands: ANY,
-    actions: /^lambda:/,
+    actions: /^lambda:InvokeFunction$/,
     resources: ({ ReconcilerFunction }) => [
       `arn:aws:lambda:us-east-1:${ACCOUNT}:function:${ReconcilerFunction?.split(':').at(-1)}`,
     ],

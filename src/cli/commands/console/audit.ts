@@ -50,7 +50,7 @@ Examples:
 
 /** As decisions name themselves (`what`): alone, or after the subject. */
 const ACTION =
-  /^((retry|redrive|cancel|give_up|reveal|reconcile|forget|verify)|(operation|verification|dlq|email|key|member|newsletter|row|senders?|outcomes)\.[a-z_]+(\.[a-z_]+)?)$/;
+  /^((retry|redrive|correct|cancel|give_up|reveal|reconcile|forget|verify|restore)|(operation|verification|dlq|email|key|member|newsletter|restore|row|senders?|outcomes)\.[a-z_]+(\.[a-z_]+)?)$/;
 
 export function parseAction(text: string): string {
   if (ACTION.test(text)) return text;
