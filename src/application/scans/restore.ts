@@ -7,7 +7,7 @@ import { newNotification, requestOf } from '../../core/intake/new-row.ts';
 import { defined } from '../../core/model/defined.ts';
 import type { AuditPlace, AuditRecord } from '../../core/operator/audit.ts';
 import type { Operation } from '../../core/operator/operations/operation.ts';
-import { actsFrom, actsSince } from '../../core/restore/operator-acts.ts';
+import { actsSince, auditedFrom } from '../../core/restore/operator-acts.ts';
 import type { ContentItem, RestorePorts, RestoreRun, RestoreState } from '../../core/restore/restore-state.ts';
 import { restore } from '../../core/restore/run-restore.ts';
 import { type Decision, decisionOf } from '../audit.ts';
@@ -34,7 +34,7 @@ export function restoreTables(
   return decisionOf(given.dry_run ? undefined : audit, async () => {
     const { tables, retry_policy: policy } = deployment;
     const store = createRestoreStore({ client: dynamodb, tables, copies, clock });
-    const acts = actsSince(restored_to, await audited(actsFrom(restored_to), deps), await operationsOf(deps));
+    const acts = actsSince(restored_to, await audited(auditedFrom(restored_to), deps), await operationsOf(deps));
     await restore(state, {
       ...given,
       ...acts,

@@ -34,10 +34,10 @@ const RULES: readonly ((one: Case) => Decided | undefined)[] = [
   livesAnew,
   untouchedSinceItsEnd,
   delivered,
+  perhapsErased,
   handedOn,
   givenUp,
   retried,
-  perhapsErased,
   outcomeUnknown,
   asItWas,
 ];
@@ -96,8 +96,12 @@ function livesAnew({ row, survivors }: Case): Decided | undefined {
   const proof = since.find(({ retry_status }) => retry_status === 'SUCCESS');
   // Of what was delivered before, its writer may only have corrected the recipient, for the case that it comes back.
   const stays = row.send_status === 'SUCCESS' && since.length === 0;
+  const last_attempt = Math.max(life - 1, ...since.map(({ retry_attempt }) => retry_attempt));
   if (proof === undefined)
-    return { ask: 'put_anew', row: stays ? { ...row, next_life: life } : stopped(row, 'put_anew') };
+    return {
+      ask: 'put_anew',
+      row: stays ? { ...row, next_life: life } : stopped({ ...row, life, last_attempt }, 'put_anew'),
+    };
   return { as: 'delivered', row: deliveredBy(proof, { ...row, life, last_attempt: proof.retry_attempt }) };
 }
 
@@ -112,14 +116,14 @@ function delivered({ row, recorded, terms }: Case): Decided | undefined {
   return proof && { as: 'delivered', row: deliveredBy(proof, withAttempts(row, recorded, terms.policy)) };
 }
 
-/** Its successor was made, and what became of that is recorded. Without records the pipeline hands it on once more. */
+/** Its successor was made: its row, its records or its content says so. Otherwise the pipeline hands it on once more. */
 function handedOn(one: Case): Decided | undefined {
   const { row, recorded, survivors, terms } = one;
   const reason = recorded.newest?.failure_reason;
   const { fallback_channel: channel } = row;
   const { row: there, survivors: its } = survivors.successor ?? {};
   if (reason === undefined || channel === undefined || !FAILED_OVER.includes(reason)) return undefined;
-  if (there === undefined && (its?.records ?? []).length === 0) return undefined;
+  if (there === undefined && !its?.records.length && its?.content === undefined) return undefined;
   const over = ended(withAttempts(row, recorded, terms.policy), reason);
   const handed = { ...over, successor_log_id: successorId(row.log_id, row.life) };
   if (there !== undefined || its === undefined) return { as: 'handed_on', row: handed };
@@ -143,13 +147,17 @@ function retried({ row, recorded, terms }: Case): Decided | undefined {
   const goesOn = withoutEnd(withAttempts(row, recorded, terms.policy));
   const { sent_at: _, ...unsent } = goesOn;
   const failed = newest.error_type === undefined ? unsent : { ...unsent, error_type: newest.error_type };
+  const isOverdue = (newest.next_retry_at ?? '') <= terms.now.toISOString();
+  if (isOverdue && !terms.records_survived) return { ask: 'outcome_unknown', row: stopped(failed, 'outcome_unknown') };
   return { as: 'due_again', row: dueAt(failed, newest.next_retry_at ?? terms.now.toISOString(), terms.now) };
 }
 
-function perhapsErased({ row, survivors, terms }: Case): Decided | undefined {
+function perhapsErased({ row, recorded, survivors, terms }: Case): Decided | undefined {
   const isKnown = survivors.content !== undefined && !survivors.content.is_copy;
   if (!terms.forgotten.has(row.tenant_id) || isKnown || row.erased_at !== undefined) return undefined;
-  return stoppedUntilAsked(row, 'perhaps_erased', terms);
+  const counted = withAttempts(row, recorded, terms.policy);
+  if (recorded.newer.length === 0) return stoppedUntilAsked(counted, 'perhaps_erased', terms);
+  return { ask: 'perhaps_erased', row: stopped(counted, 'perhaps_erased') };
 }
 
 /** Without its records nobody knows what became of an attempt that was due, or under way, at the time of the copy. */

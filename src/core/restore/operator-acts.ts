@@ -30,8 +30,13 @@ const ACTS: Readonly<Record<string, { readonly what: OperatorAct['what']; readon
 /** A command may work on, and a bulk operation that somebody resumes for days. */
 const COMMAND_MS = 60_000;
 
+/** An erasure reads whole tables, for hours: one that began this long before the copy may have ended after it. */
+const FORGET_MS = 86_400_000;
+
 /** Acts before this time have ended before the copy was made. */
-export const actsFrom = (restored_to: string): string => isoBefore(restored_to, 2 * COMMAND_MS);
+const actsFrom = (restored_to: string): string => isoBefore(restored_to, 2 * COMMAND_MS);
+/** The same, also of erasures. */
+export const auditedFrom = (restored_to: string): string => isoBefore(restored_to, FORGET_MS);
 
 export function actsSince(
   restored_to: string,
@@ -42,8 +47,9 @@ export function actsSince(
   const forgotten = new Map<string, Readonly<Record<string, string>>>();
   const unnamed: Readonly<Record<string, string | number>>[] = [];
   for (const { at, who, what, on, targets, result, details } of records) {
-    if (at < actsFrom(restored_to)) continue;
+    if (at < auditedFrom(restored_to)) continue;
     if (what === 'forget') for (const tenant of on) forgotten.set(tenant, { at, who });
+    if (at < actsFrom(restored_to)) continue;
     const act = ACTS[what];
     if (act === undefined) continue;
     // None was done, and it says so.
@@ -113,6 +119,8 @@ function after(act: OperatorAct, row: NotificationRow, was: Known, terms: Restor
 /** Somebody wanted it sent again, and no attempt followed. A retry of a dead one is one attempt, and changes no row before. */
 function revived({ what, of, certain }: OperatorAct, row: NotificationRow, was: Known, terms: RestoreTerms): Decided {
   const { now, policy } = terms;
+  // Letters that were moved redrive their rows themselves; nobody knows which rows of a channel had one.
+  if ('channels' in of) return was;
   const check = checkRetry(row, now);
   const state = 'state' in check ? check.state : undefined;
   const isTaken = state === 'stopped' ? what === 'retry' && 'log_ids' in of : state === 'dead' && what === 'redrive';

@@ -27,7 +27,7 @@ export interface RestoreState {
   readonly records: Copied;
   readonly contents: Copied & { erased: number };
   readonly rows: Record<(typeof COUNTED)[number], number>;
-  /** The deployed table lacked some: what has no record may have been sent. */
+  /** What has no record may have been sent. */
   records_lost: boolean;
   readonly asked: Asked[];
   asked_in_all: number;
@@ -71,8 +71,8 @@ export interface RestorePorts {
     readonly contentPage: Pages<ContentItem>;
     rows(log_ids: readonly string[]): Promise<ReadonlyMap<string, ForeignRow>>;
     contents(log_ids: readonly string[]): Promise<ReadonlyMap<string, SurvivingContent>>;
-    /** Of those that are there; false: copied by a restoration. */
-    records(records: readonly RetryRecord[]): Promise<ReadonlyMap<string, boolean>>;
+    /** The ids of those that are there. */
+    records(records: readonly RetryRecord[]): Promise<ReadonlySet<string>>;
   };
   /** Of both tables; the deployed one comes first. */
   readonly either: {

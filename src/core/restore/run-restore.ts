@@ -25,6 +25,8 @@ const CLOCKS_APART_MS = 60_000;
 export async function restore(state: RestoreState, run: RestoreRun): Promise<void> {
   const work: Work = { state, run, pace: new Pace(run) };
   const isNew = state.scanned === 0;
+  // Those since the time of the copy are lost, whatever the deployed table has by now.
+  state.records_lost ||= run.ports.copies.records !== undefined;
   if (isNew)
     for (const [tenant_id, facts] of run.forgotten) ask(state, { why: 'forgotten', tenant_id, is_kept: false, facts });
   if (isNew) for (const facts of run.unnamed) ask(state, { why: 'unnamed', is_kept: false, facts });
@@ -54,8 +56,6 @@ async function takeRecords(records: readonly RetryRecord[], { state, run }: Work
   const kept = records.filter((one) => !isGone({ ...one }, run.clock()));
   const there = await deployed.records(kept);
   const missing = kept.filter(({ retry_log_id }) => !there.has(retry_log_id));
-  // What a restoration has copied was missing, too.
-  if (missing.length > 0 || [...there.values()].includes(false)) state.records_lost = true;
   const contents = await deployed.contents(missing.map(({ original_log_id }) => original_log_id));
   for (const record of missing) {
     const { response_message: _, error_details: __, ...erased } = record;

@@ -4,6 +4,7 @@ import { DEFAULT_RETRY_POLICY as policy } from '../../../src/core/model/retry-po
 import type { Operation } from '../../../src/core/operator/operations/operation.ts';
 import { NOTHING } from '../../../src/core/operator/operations/operation.ts';
 import { decideRow } from '../../../src/core/restore/decide-row.ts';
+import { actsSince } from '../../../src/core/restore/operator-acts.ts';
 import { QUESTIONS, type Restored } from '../../../src/core/restore/restored-states.ts';
 import type { OperatorAct, RestoreTerms, Survivors } from '../../../src/core/restore/survivors.ts';
 import { recordFaults } from '../../../src/core/verify/rules/record-rules.ts';
@@ -228,6 +229,18 @@ const KNOWN: readonly [what: string, given: Given, as: string, row: object][] = 
     {},
   ],
   [
+    'letters of its channel were moved: its own one redrives it, if it is there',
+    { row: dead(), records: [FIRST], acts: [act({ what: 'redrive', of: { channels: ['webhook'] } })] },
+    'as_it_was',
+    { failure_reason: 'AUTH_FAILED', send_status: 'FAILED' },
+  ],
+  [
+    'it was redriven itself',
+    { row: dead(), records: [FIRST], acts: [act({ what: 'redrive' })] },
+    'due_again',
+    { send_status: 'RETRY', work_at: iso(NOW) },
+  ],
+  [
     'its letter was dropped',
     { row: dead(), records: [FIRST], acts: [act({ what: 'give_up', of: { channels: ['webhook'] } })] },
     'stopped',
@@ -259,7 +272,7 @@ const KNOWN: readonly [what: string, given: Given, as: string, row: object][] = 
   ],
   [
     'it was given up, and nobody had handed it on yet',
-    { row: FALLBACK, records: [FIRST, EXHAUSTED], ...successor({}) },
+    { row: FALLBACK, records: [FIRST, EXHAUSTED], ...successor({ content: undefined }) },
     'given_up_again',
     { give_up: 'MAX_RETRIES' },
   ],
@@ -317,6 +330,27 @@ const UNKNOWN: readonly [what: string, given: Given, why: keyof typeof QUESTIONS
     { records: [FIRST], content: { is_copy: true }, forgotten: new Set(['tenant-1']) },
     'perhaps_erased',
   ],
+  [
+    'it failed, somebody of its tenant was erased, and so its content is lost',
+    {
+      records: [FIRST, record(1, { ...ATTEMPTED, next_retry_at: iso(90 * MINUTE) })],
+      forgotten: new Set(['tenant-1']),
+    },
+    'perhaps_erased',
+  ],
+  [
+    'it died, somebody of its tenant was erased, and so its content is lost',
+    { row: FALLBACK, records: [FIRST, EXHAUSTED], forgotten: new Set(['tenant-1']) },
+    'perhaps_erased',
+  ],
+  [
+    'it was to be retried since, and the records of that are lost',
+    {
+      records: [FIRST, record(1, { ...ATTEMPTED, next_retry_at: iso(20 * MINUTE) })],
+      records_survived: false,
+    },
+    'outcome_unknown',
+  ],
   ['its writer put it anew', { records: [FIRST], content: { is_copy: false, life: 2 } }, 'put_anew'],
 ];
 
@@ -327,6 +361,17 @@ function faultsOf(row: object, records: readonly RetryRecord[]) {
     ...recordFaults(stored, records as never, firstAttempt(stored) ?? 1),
   ].map(({ rule, says }) => `${rule}: ${says}`);
 }
+
+it('knows of erasures that may have been under way at the time of the copy, and of no other act before it', () => {
+  const acted = (what: string, hours: number) => ({
+    ...{ audit_id: '1', at: new Date(Date.parse(iso()) - hours * 60 * MINUTE).toISOString(), who: 'mori', what },
+    ...{ role: 'operator', on: ['tenant-1'], targets: 1, request_id: 'r' },
+  });
+  const since = (...records: readonly object[]) => actsSince(iso(), records as never, []);
+  expect([...since(acted('forget', 20), acted('cancel', 20)).forgotten.keys()]).toEqual(['tenant-1']);
+  expect(since(acted('forget', 20), acted('cancel', 20)).acts).toEqual([]);
+  expect(since(acted('forget', 25)).forgotten.size).toBe(0);
+});
 
 describe('a restored row', () => {
   it.each(KNOWN)('%s', (_, given, as, row) => {
@@ -349,6 +394,20 @@ describe('a restored row', () => {
     expect(QUESTIONS[why].length).toBeLessThanOrEqual(100);
     const records = [...(given.records ?? [record(0)]), ...(found.with?.record ? [found.with.record] : [])];
     expect(faultsOf({ ...found.row }, records)).toEqual([]);
+  });
+
+  it('stays cancelled as its successor, of which no attempt was made, and only the content is left', () => {
+    const acts = [act({ of: { log_ids: ['log-1-fallback'] } })];
+    const found = decided({ row: FALLBACK, records: [FIRST, EXHAUSTED], acts, ...successor({}) });
+    const row = { log_id: 'log-1-fallback', failure_reason: 'CANCELLED' };
+    expect(found).toMatchObject({ as: 'handed_on', with: { successor: { do: 'put', as: 'cancelled', row } } });
+  });
+
+  it('is of the life that its writer began, and repeats no number of its attempts', () => {
+    const content = { is_copy: false, life: 2 };
+    expect(decided({ records: [FIRST], content })).toMatchObject({ row: { life: 2, last_attempt: 1 } });
+    const since = decided({ records: [FIRST, record(2), record(3)], content });
+    expect(since).toMatchObject({ row: { life: 2, last_attempt: 3 } });
   });
 
   it('goes on as its successor went on, where only records of that are left', () => {

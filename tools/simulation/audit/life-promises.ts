@@ -164,6 +164,7 @@ export function restored(lost: readonly Stored[], rows: readonly Stored[]): stri
       row === undefined &&
       predecessor !== undefined &&
       standing(predecessor) === 'dead' &&
+      standing(was) !== 'stopped' &&
       was['send_attempts'] === 0
     )
       return [];

@@ -59,7 +59,7 @@ export function memoryRestore(
       contents: async (log_ids) => present(content, log_ids, (log_id, item) => surviving(log_id, item, false)),
       records: async (records) => {
         const ids = records.map(({ retry_log_id }) => retry_log_id);
-        return present(retryLog, ids, (id) => !marks.has(id));
+        return new Set(ids.filter((id) => retryLog.has(id)));
       },
     },
     either: {
@@ -78,7 +78,6 @@ export function memoryRestore(
       async record(record) {
         if (retryLog.has(record.retry_log_id)) return;
         retryLog.set(record.retry_log_id, record);
-        marks.add(record.retry_log_id);
       },
       async content({ log_id: id, ...item }, erased_at) {
         const log_id = String(id);

@@ -64,11 +64,11 @@ export function createRestoreStore({ client, tables, copies, clock }: Options): 
       rows: async (log_ids) => mapped(await byId(tables.notification_log, log_ids), toForeignRow),
       contents: async (log_ids) => mapped(await byId(tables.notification_content, log_ids, OF_CONTENT), toSurviving),
       async records(records) {
-        const columns = ['retry_log_id', 'restored_at'];
+        const columns = ['retry_log_id'];
         const keys = records.map(({ original_log_id, retry_attempt }) => toItem({ original_log_id, retry_attempt }));
         const table = tables.notification_retry_log;
         const items = keys.length === 0 ? [] : await getItems(client, table, keys, { consistent: true, columns });
-        return new Map(items.map((item) => [item['retry_log_id']?.S ?? '', item['restored_at'] === undefined]));
+        return new Set(items.map((item) => item['retry_log_id']?.S ?? ''));
       },
     },
     either: {
