@@ -424,7 +424,11 @@ async function startStage() {
   const listed = `<ListStackResourcesResult><StackResourceSummaries>${resources}</StackResourceSummaries></ListStackResourcesResult>`;
   server.answer = (response, { body }) => {
     const isXml = body.includes('Action=ListStackResources');
-    const json = JSON.stringify({ State: 'Enabled', ScheduleExpression: 'rate(1 hour)' });
+    const its = {
+      Description: 'notification-retry dev: sweep',
+      FunctionArn: 'arn:aws:lambda:us-east-1:1:function:sweep',
+    };
+    const json = JSON.stringify({ State: 'Enabled', ScheduleExpression: 'rate(1 hour)', ...its });
     response.writeHead(200, { 'content-type': isXml ? 'text/xml' : 'application/json' });
     response.end(isXml ? `<ListStackResourcesResponse>${listed}</ListStackResourcesResponse>` : json);
   };

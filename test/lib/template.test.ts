@@ -13,6 +13,19 @@ beforeAll(() => {
   template = templateOf({ stage: 'dev', 'notification-retry.concurrency.teams.express': 7 });
 });
 
+it('says of every schedule, and of the function of every event source, of which stage it is', () => {
+  const functions = new Map(
+    resourcesOf(template, 'AWS::Lambda::Function').map(({ id, properties }) => [id, properties]),
+  );
+  const read = resourcesOf(template, 'AWS::Lambda::EventSourceMapping').map(({ properties }) =>
+    functions.get(Object(properties['FunctionName']).Ref),
+  );
+  const scheduled = resourcesOf(template, 'AWS::Events::Rule').map(({ properties }) => properties);
+  const all = [...read, ...scheduled.filter((one) => one['ScheduleExpression'] !== undefined)];
+  expect(all.length).toBeGreaterThan(10);
+  for (const one of all) expect(one?.['Description']).toMatch(/^notification-retry dev: ./);
+});
+
 describe('every table', () => {
   it.each(Object.entries({ ...TABLES, ...NEWSLETTER_TABLES }))(
     '%s is deployed as the schema describes it',

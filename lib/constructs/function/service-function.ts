@@ -61,7 +61,8 @@ export class ServiceFunction extends LambdaFunction {
     }
 
     super(scope, id, {
-      description: props.description,
+      // By its beginning `ops restore --stop` knows the functions of a stage.
+      description: `notification-retry ${config.stage}: ${props.description}`,
       code: functionBundle(name),
       handler: 'index.handler',
       runtime: Runtime.NODEJS_24_X,

@@ -1,4 +1,8 @@
-import { CloudFormationClient, paginateListStackResources } from '@aws-sdk/client-cloudformation';
+import {
+  CloudFormationClient,
+  paginateListStackResources,
+  type StackResourceSummary,
+} from '@aws-sdk/client-cloudformation';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { Problem } from '../../core/model/problem.ts';
@@ -7,16 +11,21 @@ import { getItem } from '../dynamodb/table/reads.ts';
 import type { Deployment } from './deployment.ts';
 
 /** What runs a stage by itself. Rules that events match go on: what they bring waits in its queue. */
-export interface Switched {
+interface Runs {
   readonly rules: readonly string[];
   readonly event_sources: readonly string[];
+}
+
+/** `gone`: named by a stack or remembered, and deleted since. */
+export interface Switched extends Runs {
+  readonly gone: readonly string[];
 }
 
 interface Stage {
   readonly stage: string;
   readonly local: boolean;
   readonly dynamodb: DynamoDBClient;
-  readonly deployment: Pick<Deployment, 'clients' | 'tables'>;
+  readonly deployment: Pick<Deployment, 'clients' | 'tables' | 'reconciler'>;
 }
 
 /** Remembers what was stopped, for whichever machine. */
@@ -31,29 +40,62 @@ export async function stageSwitch({ stage, local, dynamodb, deployment }: Stage)
   const functions = new lambda.LambdaClient({ ...deployment.clients.lambda, maxAttempts: 5 });
   const table = deployment.tables.pipeline_state;
 
-  async function remembered(): Promise<Switched | undefined> {
+  async function remembered(): Promise<Runs | undefined> {
     const item = await getItem(dynamodb, table, STOPPED);
     const { rules = [], event_sources = [], stopped_at } = item === undefined ? {} : unmarshall(item);
     return stopped_at === undefined ? undefined : { rules, event_sources };
   }
 
+  const descriptions = new Map<string, string>();
+  async function describe(FunctionName: string): Promise<string> {
+    const known = descriptions.get(FunctionName);
+    if (known !== undefined) return known;
+    const get = functions.send(new lambda.GetFunctionConfigurationCommand({ FunctionName }));
+    const { Description = '' } = (await unlessGone(get)) ?? {};
+    descriptions.set(FunctionName, Description);
+    return Description;
+  }
+
+  /** A stack may hold more than the stage: what is of this says so in its description. */
   async function running(): Promise<Switched> {
-    const found = { rules: [] as string[], event_sources: [] as string[] };
-    const client = new CloudFormationClient({ maxAttempts: 5 });
-    for await (const page of paginateListStackResources({ client }, { StackName: stage })) {
-      for (const { ResourceType, PhysicalResourceId: id = '' } of page.StackResourceSummaries ?? []) {
-        // A schedule is on the default bus: before the name of a rule of another one comes that of its bus.
-        if (ResourceType === 'AWS::Events::Rule' && !id.includes('|')) {
-          const { State, ScheduleExpression } = await eventbridge.send(new events.DescribeRuleCommand({ Name: id }));
-          if (State !== 'DISABLED' && ScheduleExpression) found.rules.push(id);
-        }
-        if (ResourceType === 'AWS::Lambda::EventSourceMapping') {
-          const { State = '' } = await functions.send(new lambda.GetEventSourceMappingCommand({ UUID: id }));
-          if (/^(Enabled|Enabling|Creating|Updating)$/.test(State)) found.event_sources.push(id);
-        }
+    const found = { rules: [] as string[], event_sources: [] as string[], gone: [] as string[] };
+    const [mark] = /^notification-retry [^:]+: /.exec(await describe(deployment.reconciler ?? '')) ?? [];
+    let ours = 0;
+    if (mark === undefined)
+      throw new Problem('not-found', `No function of ${stage} says of which stage it is: deploy it anew.`);
+    for await (const { ResourceType, PhysicalResourceId: id = '' } of resourcesOf(stage)) {
+      // A schedule is on the default bus: before the name of a rule of another one comes that of its bus.
+      if (ResourceType === 'AWS::Events::Rule' && !id.includes('|')) {
+        const rule = await unlessGone(eventbridge.send(new events.DescribeRuleCommand({ Name: id })));
+        if (rule === undefined) found.gone.push(id);
+        if (!rule?.ScheduleExpression || !rule.Description?.startsWith(mark)) continue;
+        ours += 1;
+        if (rule.State !== 'DISABLED') found.rules.push(id);
+      }
+      if (ResourceType === 'AWS::Lambda::EventSourceMapping') {
+        const source = await unlessGone(functions.send(new lambda.GetEventSourceMappingCommand({ UUID: id })));
+        if (source === undefined) found.gone.push(id);
+        if (!source?.FunctionArn || !(await describe(source.FunctionArn)).startsWith(mark)) continue;
+        ours += 1;
+        if (/^(Enabled|Enabling|Creating|Updating)$/.test(source.State ?? '')) found.event_sources.push(id);
       }
     }
+    if (ours === 0)
+      throw new Problem('not-found', `The stack ${stage} has no schedule and no event source of a stage.`);
     return found;
+  }
+
+  async function turn({ rules, event_sources }: Runs, on: boolean): Promise<string[]> {
+    const gone: string[] = [];
+    for (const UUID of event_sources) {
+      const update = functions.send(new lambda.UpdateEventSourceMappingCommand({ UUID, Enabled: on }));
+      if ((await unlessGone(update)) === undefined) gone.push(UUID);
+    }
+    for (const Name of rules) {
+      const command = on ? new events.EnableRuleCommand({ Name }) : new events.DisableRuleCommand({ Name });
+      if ((await unlessGone(eventbridge.send(command))) === undefined) gone.push(Name);
+    }
+    return gone;
   }
 
   return {
@@ -65,21 +107,44 @@ export async function stageSwitch({ stage, local, dynamodb, deployment }: Stage)
       };
       // Before it happens: who dies in between starts what was stopped.
       await updateItem(dynamodb, table, STOPPED, { set: { ...all, stopped_at: new Date().toISOString() } });
-      for (const Name of now.rules) await eventbridge.send(new events.DisableRuleCommand({ Name }));
-      for (const UUID of now.event_sources)
-        await functions.send(new lambda.UpdateEventSourceMappingCommand({ UUID, Enabled: false }));
-      return all;
+      return { ...all, gone: [...now.gone, ...(await turn(now, false))] };
     },
 
     async start(): Promise<Switched> {
       const stopped = await remembered();
       if (stopped === undefined) throw new Problem('not-found', 'Nothing of this stage was stopped by --stop.');
-      for (const UUID of stopped.event_sources)
-        await functions.send(new lambda.UpdateEventSourceMappingCommand({ UUID, Enabled: true }));
-      for (const Name of stopped.rules) await eventbridge.send(new events.EnableRuleCommand({ Name }));
+      const gone = await turn(stopped, true);
       // Operators may delete no item.
       await updateItem(dynamodb, table, STOPPED, { remove: ['rules', 'event_sources', 'stopped_at'] });
-      return stopped;
+      return { ...stopped, gone };
     },
   };
+}
+
+/** Of the stack, the nested ones in it, and those of its parts (`stackPerPart`), where there are any. */
+async function* resourcesOf(stack: string): AsyncGenerator<StackResourceSummary> {
+  const client = new CloudFormationClient({ maxAttempts: 5 });
+  const stacks = [stack, `${stack}-console`, `${stack}-monitoring`];
+  for (let StackName = stacks.shift(); StackName !== undefined; StackName = stacks.shift()) {
+    try {
+      for await (const { StackResourceSummaries = [] } of paginateListStackResources({ client }, { StackName })) {
+        for (const one of StackResourceSummaries) {
+          const { ResourceType, PhysicalResourceId: id } = one;
+          if (ResourceType === 'AWS::CloudFormation::Stack' && id !== undefined) stacks.push(id);
+          yield one;
+        }
+      }
+    } catch (error) {
+      if (!/does not exist/.test(String(error)) || StackName === stack) throw error;
+    }
+  }
+}
+
+async function unlessGone<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof Error && error.name === 'ResourceNotFoundException') return undefined;
+    throw error;
+  }
 }

@@ -129,7 +129,7 @@ const ROWS: readonly ResourceRow[] = [
   },
   {
     documented: '`dynamodb:GetItem` of `status`, `list`, `replay`, `verify`',
-    commands: /^(status|list|replay|verify)/,
+    commands: /^(status|list|replay|verify|restore)/,
     actions: /:GetItem$/,
     resources: ({ PipelineStateTable }) => [tableOf(PipelineStateTable)],
   },
@@ -153,7 +153,7 @@ const ROWS: readonly ResourceRow[] = [
   },
   {
     documented: '`dynamodb:Scan` of `verify`',
-    commands: /^verify/,
+    commands: /^(verify|restore)/,
     actions: /:Scan$/,
     resources: ({ NotificationContentTable, EmailsTable }) => [
       tableOf(NotificationContentTable),
@@ -181,7 +181,7 @@ const ROWS: readonly ResourceRow[] = [
   },
   {
     documented: '`dynamodb:Query` of `verify`',
-    commands: /^verify/,
+    commands: /^(verify|restore)/,
     actions: /:Query$/,
     resources: ({ NotificationRetryLogTable, EmailsTable, EmailBatchesTable, EmailRecipientsTable }) =>
       [NotificationRetryLogTable, EmailsTable, EmailBatchesTable, EmailRecipientsTable].map(tableOf),
@@ -202,6 +202,13 @@ const ROWS: readonly ResourceRow[] = [
       ),
   },
   {
+    documented: '`restore` the rights of `verify`, the restored tables, PipelineState',
+    commands: /^restore/,
+    actions: /^dynamodb:/,
+    resources: ({ NotificationContentTable, NotificationRetryLogTable, DataKeysTable, PipelineStateTable }) =>
+      [NotificationContentTable, NotificationRetryLogTable, DataKeysTable, PipelineStateTable].map(tableOf),
+  },
+  {
     documented: 'the other `dynamodb:…`',
     commands: /^(?!audit|keys|members|newsletters|senders|emails|outcomes)/,
     actions: /^dynamodb:(?!Query)/,
@@ -215,7 +222,7 @@ const ROWS: readonly ResourceRow[] = [
   },
   {
     documented: '`sqs:GetQueueAttributes`',
-    commands: /^(status|verify)/,
+    commands: /^(status|verify|restore)/,
     actions: /^sqs:GetQueueAttributes$/,
     resources: ({ LaneQueues }) => queuesIn(LaneQueues),
   },
@@ -235,7 +242,7 @@ const ROWS: readonly ResourceRow[] = [
   },
   {
     documented: 'the other `sqs:…`',
-    commands: /^(dlq|verify)/,
+    commands: /^(dlq|verify|restore)/,
     actions: /^sqs:(?!SendMessage)/,
     resources: ({ DeadLetterQueues }) => queuesIn(DeadLetterQueues),
   },

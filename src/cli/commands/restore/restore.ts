@@ -72,7 +72,8 @@ async function switchStage(to: 'stop' | 'start', session: Session): Promise<numb
     }),
   );
   const counts = `${switched.rules.length} schedules and ${switched.event_sources.length} event sources`;
-  printResult(session, switched, () => `${to}: ${counts}. What runs ends within two minutes.\n`);
+  const gone = switched.gone.length > 0 ? ` Not there any more: ${switched.gone.join(', ')}.` : '';
+  printResult(session, switched, () => `${to}: ${counts}.${gone} What runs ends within two minutes.\n`);
   return 0;
 }
 
