@@ -6,7 +6,7 @@ import { clip } from '../../src/core/model/text.ts';
 import { iso, messageFor } from '../support/rows.ts';
 import { fresh, putFresh, type StoreUnderTest, UNTIL } from './store-under-test.ts';
 
-const recordOf = (row: NotificationRow, attempt: number): RetryRecord => ({
+export const recordOf = (row: NotificationRow, attempt: number): RetryRecord => ({
   retry_log_id: retryLogId(row.log_id, attempt),
   original_log_id: row.log_id,
   retry_attempt: attempt,

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { DEFAULT_RETRY_POLICY as policy } from '../../src/core/model/retry-policy.ts';
 import { planCorrection } from '../../src/core/operator/correct.ts';
 import { CONTENT, messageFor, T0 } from '../support/rows.ts';
+import { recordOf } from './claim-suite.ts';
 import { putFresh, type StoreUnderTest, UNTIL } from './store-under-test.ts';
 
 /** What every CorrectionStore must do. `store` is called when a test runs. */
@@ -31,6 +32,20 @@ export function correctionSuite(store: () => StoreUnderTest): void {
       claimed: true,
       row: { last_attempt: 4 },
     });
+  });
+
+  it('masks addresses in the records of attempts of before where another recipient is named', async () => {
+    const { row, change } = await begun();
+    const said = '404 no https://hooks.example.com/x here';
+    await store().records.putIfAbsent({
+      ...recordOf(row, row.last_attempt),
+      response_message: said,
+    });
+    const found = () => store().records.find(row.log_id, row.last_attempt);
+    await store().corrections.correct({ ...row, last_attempt: 9 }, change, { subject: 'x' });
+    expect(await found()).toMatchObject({ response_message: said });
+    expect(await store().corrections.correct(row, change, GIVEN)).toBe(true);
+    expect(await found()).toMatchObject({ response_message: '404 no … here' });
   });
 
   it('keeps the correction when an image from before it is seen again, and not when its writer puts another one', async () => {

@@ -9,6 +9,7 @@ import { write } from '../../data/api.ts';
 import { Button } from '../../parts/button.tsx';
 import { Decision, FormDialog } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
+import { localTime } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toasts.tsx';
 import { columnText } from '../../parts/words.ts';
 import { AUDITED, useReveal } from './timeline.tsx';
@@ -77,8 +78,8 @@ export function Correct({ log_id, detail: { notification }, onClose, onDone }: C
           ))}
         </dl>
         <p class="soft">
-          It starts again with a full budget of retries. Its attempts so far stay in the timeline; its dead letter, and
-          what events still tell of them, no longer count.
+          It is sent {whenOf(review.due)}, and starts again with a full budget of retries. Its attempts so far stay in
+          the timeline; its dead letter, and what events still tell of them, no longer count.
         </p>
       </Decision>
     );
@@ -102,6 +103,10 @@ export function Correct({ log_id, detail: { notification }, onClose, onDone }: C
     </FormDialog>
   );
 }
+
+/** A scheduled one keeps its time. */
+const whenOf = (due: string | undefined): string =>
+  due !== undefined && Date.parse(due) > Date.now() ? `at its time, ${localTime(due)}` : 'at once';
 
 function storedValues(content: SentContent | undefined, integration: string): Values {
   const { recipient, subject, body } = content ?? {};

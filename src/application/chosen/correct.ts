@@ -8,7 +8,7 @@ import { INTAKE_API, type NotificationRow } from '../../core/model/notification.
 import { type FieldFault, Problem } from '../../core/model/problem.ts';
 import { newRunId, type QueueMessage } from '../../core/model/queue-message.ts';
 import type { Outcome } from '../../core/operator/audit.ts';
-import { type Correction, checkCorrection, correct } from '../../core/operator/correct.ts';
+import { type Correction, checkCorrection, correct, planCorrection } from '../../core/operator/correct.ts';
 import { check, invalid } from '../../http/check.ts';
 import { type Decision, decisionOf } from '../audit.ts';
 import { CORRECTED, type CorrectAnswer, type CorrectedField, correctedEntries } from '../contract/notifications.ts';
@@ -17,7 +17,7 @@ import { requireNotification } from '../notifications.ts';
 import { readContent } from './actions.ts';
 
 /** What became of a correction, without an address or a text. */
-export type Corrected = Pick<CorrectAnswer, 'result' | 'because' | 'changes'>;
+export type Corrected = Pick<CorrectAnswer, 'result' | 'because' | 'due' | 'changes'>;
 
 interface Asked extends Correction {
   readonly shown?: string | undefined;
@@ -53,14 +53,15 @@ export async function correctNotification(
   });
   const run = async (): Promise<Outcome<Corrected>> => {
     if (planned instanceof Problem) throw planned;
-    const { asked, changes } = planned;
-    if (dry_run) return { answer: { result: 'queued', changes }, result: {} };
+    const { asked, changes, due } = planned;
+    if (dry_run) return { answer: { result: 'queued', due, changes }, result: {} };
     const { lanes, clock, deployment } = deps;
     const ports = { corrections: correctionStore(deps), send: lanes.send, policy: deployment.retry_policy, clock };
     const done = await correct(log_id, { ...asked, shown }, run_id, ports);
-    if (done.result === 'queued') onQueued?.(done.message);
+    if (done.result === 'queued' && done.message) onQueued?.(done.message);
     const { result, because } = done;
-    return { answer: { result, ...(because !== undefined && { because }), changes }, result: { [result]: 1 } };
+    const more = { ...(because !== undefined && { because }), ...('due' in done && { due: done.due }) };
+    return { answer: { result, ...more, changes }, result: { [result]: 1 } };
   };
   if (dry_run) return { audit: undefined, run };
   const changed = planned instanceof Problem ? {} : { changed: planned.hashes };
@@ -86,6 +87,7 @@ async function plan(log_id: string, given: Correction, deps: OperatorDeps) {
   return {
     asked: Object.fromEntries(fields.map((field) => [field, asked[field]])) as Correction,
     changes: both(shownAs),
+    due: planCorrection(row, asked, { now: deps.clock(), policy: deps.deployment.retry_policy }).due,
     hashes: Object.fromEntries(
       both((...of) => correctionHash(key, row.tenant_id, ...of)).map(({ field, ...texts }) => [field, texts]),
     ),

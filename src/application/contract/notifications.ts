@@ -186,9 +186,11 @@ export const correctAnswer = v.strictObject({
   request_id: v.string(),
   dry_run: v.boolean(),
   repeated: v.boolean(),
-  /** `queued`: it is sent now, in another life. */
+  /** `queued`: it is sent in another life. */
   result: v.picklist(['queued', 'refused', 'not_found']),
   because: v.exactOptional(v.string()),
+  /** When: now, or at the time that it is scheduled for. */
+  due: v.exactOptional(time),
   /** An address masked, a text by its length. */
   changes: v.array(v.strictObject({ field: v.picklist(CORRECTED), from: v.string(), to: v.string() })),
   command: v.string(),

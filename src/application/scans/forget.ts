@@ -34,6 +34,7 @@ export const REMAINS = [
   'Backups (point-in-time recovery) and the tables’ streams keep what was erased for up to 35 days.',
   'Addresses in the sealed chunks of newsletters expire after newsletter.recipientDays (90 unless configured).',
   'Hashes of suppressions and unsubscriptions stay, and that the address is gone: they keep the promise not to write again.',
+  'After a corrected recipient: what providers say later of attempts to the address of before, in records and logs.',
   'Records of the audit log about who was shown the address, suppressed it or corrected it, keep its keyed hash for 400 days.',
 ] as const;
 

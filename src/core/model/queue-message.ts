@@ -154,6 +154,15 @@ export function messageFor(
   return { version: 1, log_id, tenant_id, channel, priority, due, run_id, ...asked };
 }
 
+/**
+ * The message for the lane of what is due then. Undefined when that is later than the 15 minutes by which SQS can delay
+ * it: a sweep sends it then.
+ */
+export function queuedUntil(message: QueueMessage, now: Date): QueuedMessage | undefined {
+  const delay_seconds = Math.max(0, Math.ceil((epochMs(message.due) - now.getTime()) / 1000));
+  return delay_seconds * 1000 > MAX_DELAY_MS ? undefined : { message, delay_seconds };
+}
+
 /** The message after an attempt of the run. @param asked who asked for that one, and how, unless it was made */
 export function followUp(
   row: Routing,

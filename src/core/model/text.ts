@@ -32,6 +32,14 @@ export const ADDRESS_LIKE = new RegExp(`(?<!${PART})${PART}+${AT}${PART}+|https?
 /** A text of another system, in which addresses are masked. JSON stays JSON. */
 export const withoutAddresses = (text: string): string => text.replace(ADDRESS_LIKE, '…');
 
+const PROVIDERS_WORDS = ['error_message', 'response_message', 'error_details'] as const;
+
+/** Of what a row or a record keeps of providers' words, those that name addresses, with these masked. */
+export function maskedWords(of: Readonly<Partial<Record<(typeof PROVIDERS_WORDS)[number], string>>>) {
+  const masked = PROVIDERS_WORDS.map((name) => [name, withoutAddresses(of[name] ?? '')] as const);
+  return Object.fromEntries(masked.filter(([name, text]) => text !== (of[name] ?? '')));
+}
+
 /** A row's value by another program, for people or pages: not a map, list or set, which may hold an address. */
 export function shownText(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined;

@@ -2,7 +2,7 @@ import { CHANGE_TRIES } from '../delivery/ports.ts';
 import { correctedBy } from '../delivery/transitions/without-attempt.ts';
 import { changeUntil } from '../model/changes/change-until.ts';
 import { arrived, hasContent, type NotificationContent, type NotificationRow } from '../model/notification.ts';
-import { messageFor, type QueuedMessage, type QueueMessage } from '../model/queue-message.ts';
+import { messageFor, type QueuedMessage, type QueueMessage, queuedUntil } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { RowChange } from '../model/row-change.ts';
 import { checkRetry, type RetryCheck } from '../model/row-state.ts';
@@ -22,7 +22,8 @@ export interface CorrectionStore {
   read(log_id: string): Promise<NotificationRow | undefined>;
   /**
    * Changes the row, and what is stored of its content, together: no worker meets the one without the other. The content
-   * gets the life of the change; a new recipient is sealed, and the row gets its hash.
+   * gets the life of the change; a new recipient is sealed, and the row gets its hash. With one, addresses in the records
+   * of attempts are masked before.
    * @returns false when the row, or its content, is not as it was read, or no content is stored
    */
   correct(
@@ -69,13 +70,13 @@ export interface CorrectDeps {
   readonly clock: Clock;
 }
 
-/** `queued`: due now; without its message the next sweep sends it. */
+/** `queued`: due then; without its message a sweep sends it. */
 export type CorrectResult =
-  | { readonly result: 'queued'; readonly because?: string; readonly message: QueueMessage }
+  | { readonly result: 'queued'; readonly because?: string; readonly due: string; readonly message?: QueueMessage }
   | { readonly result: 'refused' | 'not_found'; readonly because: string };
 
 /**
- * Corrects one notification and sends it. The row is changed first: if the command crashes then, the next sweep sends it.
+ * Corrects one notification and sends it, at its time where it is scheduled. The row is changed first: if the command crashes then, the next sweep sends it.
  * @param shown the updated_at that the person has seen: what has changed since is left
  */
 export async function correct(
@@ -109,7 +110,9 @@ export async function correct(
   if (planned === undefined) return { result: 'not_found', because: NOT_FOUND };
   if ('refused' in planned) return { result: 'refused', because: planned.refused };
   if (changed === undefined) return { result: 'refused', because: OUTRUN };
-  const message = messageFor(row, planned.due, run_id);
-  const refused = await send([{ message, delay_seconds: 0 }]);
-  return { result: 'queued', message, ...(refused.length > 0 && { because: LEFT_TO_SWEEP }) };
+  const { due } = planned;
+  const queued = queuedUntil(messageFor(row, due, run_id), clock());
+  if (queued === undefined) return { result: 'queued', due };
+  const refused = await send([queued]);
+  return { result: 'queued', due, message: queued.message, ...(refused.length > 0 && { because: LEFT_TO_SWEEP }) };
 }

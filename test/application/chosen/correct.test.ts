@@ -1,13 +1,17 @@
-import { PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { contentItem, createContentStore } from '../../../src/adapters/dynamodb/delivery/content-store.ts';
+import { createRecordStore } from '../../../src/adapters/dynamodb/delivery/delivery-stores.ts';
 import { fallbackAttributes, lifeOf } from '../../../src/adapters/dynamodb/delivery/successor-store.ts';
+import { createCorrectionStore } from '../../../src/adapters/dynamodb/operator/correction-store.ts';
 import { toItem } from '../../../src/adapters/dynamodb/table/item.ts';
 import { readItem } from '../../../src/adapters/dynamodb/table/reads.ts';
 import { recipientHash } from '../../../src/adapters/signing/hashed-ids.ts';
 import type { ForeignRow, NotificationRow } from '../../../src/core/model/notification.ts';
+import { planCorrection } from '../../../src/core/operator/correct.ts';
 import { deadRow, HASH_KEY, type Operations, startOperations, storedRow } from '../../support/cli/operations.ts';
 import { startTestConsole, type TestConsole } from '../../support/console.ts';
+import { retryRecord } from '../../support/delivering.ts';
 
 let ops: Operations;
 let page: TestConsole;
@@ -172,6 +176,60 @@ describe('a correction', () => {
     const detail = await page.ok('GET /api/notifications/{log_id}', { path: { log_id: 'C4' } });
     expect(detail.correction).toEqual({ possible: false, because: expect.stringMatching(because) });
     expect(await contentOf({ ...row, life: undefined })).toEqual(CONTENT);
+  });
+
+  it('leaves a scheduled one to its time, and says when that is', async () => {
+    const scheduled_at = new Date(Date.now() + 3_600_000).toISOString();
+    await given(
+      storedRow('C5', { ...email, last_attempt: -1, scheduled_at, work_at: scheduled_at, next_retry_at: scheduled_at }),
+    );
+    const asked = { subject: 'Your bill for May' };
+    const says = { result: 'queued', due: scheduled_at };
+    expect(await page.ok(ROUTE, correct('C5', { ...asked, dry_run: true }))).toMatchObject(says);
+    expect(await page.ok(ROUTE, correct('C5', asked))).toMatchObject(says);
+    expect(await ops.row('C5')).toMatchObject({ life: 1, work_at: scheduled_at, next_retry_at: scheduled_at });
+    expect(await ops.takeAll()).toEqual([]);
+  });
+
+  it('keeps no word of a provider that names the recipient of before', async () => {
+    const said = `550 no ${CONTENT.recipient} here`;
+    const details = JSON.stringify({ diagnostic: said });
+    await given(deadRow('C6', { ...email, last_attempt: 0, error_message: said, error_details: details }));
+    const records = createRecordStore(ops.dynamodb, ops.tables.notification_retry_log);
+    const told = { response_message: said, error_details: details };
+    await records.putIfAbsent(
+      retryRecord({ original_log_id: 'C6', retry_log_id: 'C6-0', retry_attempt: 0, tenant_id: 'tenant-1', ...told }),
+    );
+    await page.ok(ROUTE, correct('C6', { subject: 'Another' }));
+    expect(await ops.row('C6')).toMatchObject({ error_message: said, error_details: details });
+    await page.ok(ROUTE, correct('C6', { recipient: 'new@example.com' }));
+    const [now, record] = [await ops.row('C6'), await records.find('C6', 0)];
+    expect(now).toMatchObject({ error_message: '550 no … here', error_details: '{"diagnostic":"550 no … here"}' });
+    expect(record).toMatchObject({
+      response_message: '550 no … here',
+      error_details: '{"diagnostic":"550 no … here"}',
+    });
+    await ops.takeAll();
+  });
+
+  it('changes nothing where the fallback recipient was erased since it was read', async () => {
+    await given(deadRow('C7', { ...email, fallback_channel: 'slack' }));
+    const { notification_content: TableName } = ops.tables;
+    const hashKey = async () => {
+      const UpdateExpression = 'REMOVE encrypted_fallback_recipient, fallback_recipient_hash';
+      await ops.dynamodb.send(new UpdateItemCommand({ TableName, Key: toItem({ log_id: 'C7' }), UpdateExpression }));
+      return HASH_KEY;
+    };
+    const sealer = ops.deployment.sealer(ops.dynamodb);
+    const clock = () => new Date();
+    const store = createCorrectionStore({ client: ops.dynamodb, tables: ops.tables, sealer, hashKey, clock });
+    const row = await store.read('C7');
+    const policy = ops.deployment.retry_policy;
+    const asked = { recipient: 'new@example.com' };
+    const { change } = planCorrection(row as NotificationRow, asked, { now: clock(), policy });
+    expect(await store.correct(row as NotificationRow, change, asked)).toBe(false);
+    expect(await stored('C7')).not.toHaveProperty('encrypted_fallback_recipient');
+    expect(await ops.row('C7')).toMatchObject({ work_queue: expect.stringMatching(/^dead/) });
   });
 
   it('is an operator’s, not a viewer’s', async () => {

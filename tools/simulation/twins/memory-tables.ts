@@ -22,6 +22,7 @@ import type {
   RetryRecord,
 } from '../../../src/core/model/notification.ts';
 import { type RowChange, stamped, turnOf, wasApplied, wasSettled } from '../../../src/core/model/row-change.ts';
+import { maskedWords } from '../../../src/core/model/text.ts';
 import type { Clock } from '../../../src/core/model/time.ts';
 import type { CorrectionStore } from '../../../src/core/operator/correct.ts';
 import { memoryContentSteps, putInSteps } from './content-steps.ts';
@@ -106,6 +107,7 @@ export class MemoryTables implements IndexStore {
       const there = this.content.get(log_id);
       if (there?.tenant_id !== tenant_id || there.erased_at !== undefined) return false;
       const { recipient } = content;
+      if (recipient !== undefined) this.#maskRecords(log_id);
       const recipient_hash = recipient && `hash of ${tenant_id}/${recipient}`;
       const change = { set: { ...set, ...(recipient_hash && { recipient_hash }) }, ...(remove && { remove }) };
       if (!this.#write(log_id, this.#stamped(was, change), stores.asPlanned(was))) {
@@ -121,6 +123,12 @@ export class MemoryTables implements IndexStore {
       return true;
     },
   };
+
+  #maskRecords(log_id: string): void {
+    for (const [id, record] of this.retryLog) {
+      if (record.original_log_id === log_id) this.retryLog.set(id, { ...record, ...maskedWords(record) });
+    }
+  }
 
   readonly records: RecordStore = {
     putIfAbsent: async (record) => {

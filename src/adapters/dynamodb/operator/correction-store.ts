@@ -1,11 +1,12 @@
 import { type DynamoDBClient, TransactionCanceledException, TransactWriteItemsCommand } from '@aws-sdk/client-dynamodb';
 import { type RowChange, stamped } from '../../../core/model/row-change.ts';
+import { maskedWords } from '../../../core/model/text.ts';
 import { type Clock, expiresAt } from '../../../core/model/time.ts';
 import type { CorrectionStore } from '../../../core/operator/correct.ts';
 import type { Sealer } from '../../sealing/sealer.ts';
 import { recipientHash } from '../../signing/hashed-ids.ts';
 import { sequenceValue, storedSequence } from '../delivery/content-store.ts';
-import { asPlanned } from '../delivery/delivery-stores.ts';
+import { asPlanned, createRecordStore, readRecords } from '../delivery/delivery-stores.ts';
 import { amendedItem } from '../delivery/successor-store.ts';
 import { createRowReader, isConflict, updateExpression } from '../table/calls.ts';
 import { conditionOf } from '../table/guarded-update.ts';
@@ -15,7 +16,12 @@ import { readItem } from '../table/reads.ts';
 
 interface CorrectionStoreOptions {
   readonly client: DynamoDBClient;
-  readonly tables: { readonly notification_log: string; readonly notification_content: string };
+  readonly tables: {
+    readonly notification_log: string;
+    readonly notification_content: string;
+    /** Of whoever corrects recipients. */
+    readonly notification_retry_log?: string;
+  };
   readonly sealer: Sealer;
   readonly hashKey: () => Promise<string>;
   readonly clock: Clock;
@@ -24,7 +30,7 @@ interface CorrectionStoreOptions {
 /** CorrectionStore on NotificationLog and NotificationContent: both are changed by one transaction. */
 export function createCorrectionStore(options: CorrectionStoreOptions): CorrectionStore {
   const { client, tables, sealer, hashKey, clock } = options;
-  const { notification_log, notification_content } = tables;
+  const { notification_log, notification_content, notification_retry_log } = tables;
   return {
     read: createRowReader(client, notification_log),
 
@@ -34,6 +40,8 @@ export function createCorrectionStore(options: CorrectionStoreOptions): Correcti
       if (stored?.['tenant_id']?.S !== tenant_id || stored['erased_at'] !== undefined) return false;
       const now = clock();
       const { recipient } = content;
+      // Before the row: after a crash in between nothing is left that names the one of before.
+      if (recipient !== undefined) await maskRecords(client, notification_retry_log, log_id);
       const recipient_hash = recipient && recipientHash(await hashKey(), tenant_id, recipient);
       const change: RowChange = {
         set: { ...set, ...(recipient_hash && { recipient_hash }) },
@@ -84,9 +92,18 @@ export function createCorrectionStore(options: CorrectionStoreOptions): Correcti
   };
 }
 
-/** Neither an image nor another correction has replaced it, and nobody has erased it. */
+async function maskRecords(client: DynamoDBClient, table: string | undefined, log_id: string): Promise<void> {
+  if (table === undefined) throw new Error('Who corrects a recipient must name the table of records.');
+  const { replace } = createRecordStore(client, table);
+  for (const record of await readRecords(client, table, log_id)) {
+    const masked = maskedWords(record);
+    if (Object.keys(masked).length > 0) await replace({ ...record, ...masked }, record);
+  }
+}
+
+/** Neither an image nor another correction has replaced it, and nobody has erased it, or its fallback recipient. */
 function asStored(stored: Item): Guard {
   const image_sequence = stored['image_sequence'] && sequenceValue(storedSequence(stored));
-  const marks = asRead(toForeignRow(stored), ['life', 'corrected_at', 'erased_at']);
+  const marks = asRead(toForeignRow(stored), ['life', 'corrected_at', 'erased_at', 'encrypted_fallback_recipient']);
   return [...asRead({ log_id: stored['log_id']?.S }, ['log_id']), ...marks, ['image_sequence', '=', image_sequence]];
 }

@@ -27,9 +27,10 @@ export const addCorrect = onDeployment({
     '--dry-run': 'say what would change, and change nothing',
   },
   help: `
-What is not given stays. Another life begins: a full budget, a window of its own, and a fallback of its own; letters,
-events and successors of before do nothing any more. An address is shown masked, a text by its length. The audit log says
-who corrected which fields, with keyed hashes.
+What is not given stays, and so does the time of what was never tried. Another life begins: a full budget, a window of
+its own, and a fallback of its own; letters, events and successors of before do nothing any more. An address is shown
+masked, a text by its length; with another recipient, addresses in what providers said are masked for good. The audit log
+says who corrected which fields, with keyed hashes.
 
 Examples:
   printf %s "$ADDRESS" | npm run ops -- correct NL103 --recipient - --dry-run
@@ -66,12 +67,13 @@ async function readBody(path: string): Promise<string> {
   }
 }
 
-function describe(log_id: string, { result, because, changes }: Corrected, dry_run: boolean): string {
+function describe(log_id: string, { result, because, due, changes }: Corrected, dry_run: boolean): string {
   const rows = table(changes, [
     ['field', 'field'],
     ['from', 'from'],
     ['to', 'to'],
   ]);
   const word = result === 'queued' ? COLORS.green(dry_run ? 'would be queued' : 'queued') : COLORS.yellow(result);
-  return `${rows}${log_id}  ${word}${because === undefined ? '' : `: ${because}`}\n`;
+  const when = due === undefined ? '' : ` for ${due}`;
+  return `${rows}${log_id}  ${word}${when}${because === undefined ? '' : `: ${because}`}\n`;
 }

@@ -4,7 +4,7 @@ import type { NotificationRow } from '../../model/notification.ts';
 import { queuedFor, type ReceivedMessage } from '../../model/queue-message.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
 import { OF_AN_END, OF_FORMER_LIFE, OF_FORMER_RECIPIENT, type RowChange, withChange } from '../../model/row-change.ts';
-import { clip } from '../../model/text.ts';
+import { clip, maskedWords } from '../../model/text.ts';
 import { keptOn } from '../../model/time.ts';
 import { movedQueue } from '../../model/work-index.ts';
 import type { Refused } from '../sender.ts';
@@ -152,9 +152,8 @@ export function cameBackCorrected(
   return { change: { set: { ...marks, ...set }, remove: present(row, [...former, ...others]) }, due };
 }
 
-/** Due now, with a budget and a window of its own, and numbers that no attempt of before has. */
-function anotherLife(row: NotificationRow, life: number, { now, policy }: LifeTerms) {
-  const due = now.toISOString();
+/** Due now, unless given later, with a budget and a window of its own, and numbers that no attempt of before has. */
+function anotherLife(row: NotificationRow, life: number, { now, policy }: LifeTerms, due = now.toISOString()) {
   const set = {
     life,
     last_attempt: Math.max(life - 1, row.last_attempt),
@@ -185,7 +184,8 @@ interface Corrected {
 
 /**
  * due, dead or stopped → due, in another life, by an operator: what is sent from now on is another notification than what
- * was tried before. Its letter becomes a straggler.
+ * was tried before. Its letter becomes a straggler. What was never tried keeps its time. With another recipient, no word of a
+ * provider names the one of before: `ops forget` finds the row by the new one alone.
  */
 export function correctedBy(
   row: NotificationRow,
@@ -193,7 +193,9 @@ export function correctedBy(
   { integration_config_id, recipient }: Corrected,
   terms: LifeTerms,
 ): { readonly change: RowChange; readonly due: string } {
-  const { set, due } = anotherLife(row, life, terms);
+  const at = terms.now.toISOString();
+  const isTried = row.last_attempt >= (row.life ?? 0);
+  const { set, due } = anotherLife(row, life, terms, !isTried && row.work_at && row.work_at > at ? row.work_at : at);
   const isDirect = (integration_config_id ?? row.integration_config_id) === undefined;
   const provider_host = isDirect && recipient !== undefined ? providerHost(recipient) : undefined;
   const isElsewhere = provider_host === undefined && (recipient ?? integration_config_id) !== undefined;
@@ -206,7 +208,8 @@ export function correctedBy(
     ...(integration_config_id !== undefined && { integration_config_id }),
     ...(provider_host !== undefined && { provider_host }),
   };
-  return { change: { set: { ...set, ...where, ...keptOn(row.expires_at, terms.now) }, remove }, due };
+  const said = recipient === undefined ? {} : maskedWords(row);
+  return { change: { set: { ...set, ...where, ...said, ...keptOn(row.expires_at, terms.now) }, remove }, due };
 }
 
 /** Those of the attributes that the row has. */

@@ -2,7 +2,7 @@ import type { RowStore } from '../../delivery/ports.ts';
 import { leaseLeftMs } from '../../model/changes/lease.ts';
 import type { NotificationRow } from '../../model/notification.ts';
 import { ExplainedError } from '../../model/problem.ts';
-import { messageFor, type QueuedMessage, withToken } from '../../model/queue-message.ts';
+import { messageFor, type QueuedMessage, queuedUntil, withToken } from '../../model/queue-message.ts';
 import { stateOf } from '../../model/row-state.ts';
 import type { CorrectionStore } from '../correct.ts';
 import { changeRow, type RetryDeps } from '../retry-now.ts';
@@ -83,7 +83,8 @@ async function takeOne(
   if ('exclude' in plan) return plan.exclude;
   if (changed === undefined) return 'retrying';
   if (plan.message === undefined) return {};
-  return { message: { message: messageFor(row, plan.message.due, runIdOf(operation)), delay_seconds: 0 } };
+  const message = queuedUntil(messageFor(row, plan.message.due, runIdOf(operation)), deps.clock());
+  return message === undefined ? {} : { message };
 }
 
 /**
