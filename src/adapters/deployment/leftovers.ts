@@ -71,7 +71,7 @@ const DROP_TABLE =
 const removalOf = (commands: string, id: string): string =>
   commands
     .split('; ')
-    .map((command) => `${command} ${id}`)
+    .map((command) => `${command}${command.endsWith('//') ? '' : ' '}${id}`)
     .join('; ');
 
 const REMOVALS: Readonly<Record<string, readonly [what: string, remove: string]>> = {
@@ -82,7 +82,7 @@ const REMOVALS: Readonly<Record<string, readonly [what: string, remove: string]>
   'AWS::Logs::LogGroup': ['The log group', 'aws logs delete-log-group --log-group-name'],
   'AWS::Cognito::UserPool': ['The user pool', 'aws cognito-idp delete-user-pool --user-pool-id'],
   'AWS::SQS::Queue': ['The queue', 'aws sqs delete-queue --queue-url'],
-  'AWS::S3::Bucket': ['The bucket', 'aws s3 rb --force'],
+  'AWS::S3::Bucket': ['The bucket', 'aws s3 rb --force s3://'],
 };
 
 /** Of these AWS lists what is still there. */

@@ -70,7 +70,12 @@ function inDocument({ file, text }: Text): Script[] {
 /** A line of AWS that ends with an option gets its value where it is used. A form of use is no line. */
 function inSource({ file, text }: Text): Script[] {
   return [...text.matchAll(new RegExp(`(?:[\`'"(]|[:;] |^ +)(${COMMANDS}[^\`'"\\n]+)`, 'gm'))]
-    .map(([, line = '']) => line.replace(/\\n?$/, '').replace(/^(aws .* --[a-z-]+)$/, '$1 VALUE'))
+    .map(([, line = '']) =>
+      line
+        .replace(/\\n?$/, '')
+        .replace(/^(aws .* --[a-z-]+)$/, '$1 VALUE')
+        .replace(/^(aws .* s3:\/\/)$/, '$1value'),
+    )
     .filter((line) => !line.includes('['))
     .map((line) => ({ where: file, script: filled(line) }));
 }
