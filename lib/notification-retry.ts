@@ -136,12 +136,18 @@ export class NotificationRetry extends Construct {
     return grantAll(grantee, handOverRights(this));
   }
 
-  /** To whoever follows what became of notifications: state without content and recipient, and rules on the outcomes' bus. */
+  /**
+   * To whoever follows what became of notifications: state without content and recipient, records with what providers
+   * answered, which may name the recipient, and rules on the outcomes' bus.
+   */
   grantReadOutcomes(grantee: IGrantable): Grant {
     return grantAll(grantee, outcomeRights(this));
   }
 
-  /** To people who use `ops`: a viewer sees everything but recipients and changes nothing. */
+  /**
+   * To people who use `ops`: a viewer changes nothing and opens no sealed recipient. Its grant reads subjects and texts,
+   * and what providers answered, which may name recipients.
+   */
   grantOperate(grantee: IGrantable, role: OperatorRole = 'operator'): Grant {
     return grantAll(grantee, operatorRights(this, role));
   }

@@ -52,15 +52,21 @@ export function newOperation(
   const { audit, run } = makeOperation(request, deps);
   // A repeated request is answered all the same.
   const checked = async () => {
-    await checkIntegration(request, deps);
+    await checkCorrection(request, deps);
     return run();
   };
   return { audit, run: checked };
 }
 
 /** What a correction changes to must be the tenant's. @throws Problem */
-async function checkIntegration({ kind, asked, integration_config_id }: NewOperation, deps: OperationDeps) {
+async function checkCorrection(request: NewOperation, deps: OperationDeps) {
+  const { kind, asked, integration_config_id, include_stopped } = request;
   const isCorrection = kind === 'correct';
+  if (isCorrection && include_stopped) {
+    throw invalid([
+      { path: 'include_stopped', rule: 'correction', message: 'is not for corrections: they take dead ones' },
+    ]);
+  }
   if (isCorrection !== (integration_config_id !== undefined)) throw faulty('integration_config_id', isCorrection);
   if (integration_config_id === undefined) return;
   const { tenant: tenant_id } = asked;

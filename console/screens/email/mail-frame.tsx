@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 import type { MailPreview } from '../../../src/application/contract/newsletters.ts';
+import { inScheme } from './in-scheme.ts';
 
 interface MailFrameProps {
   readonly frame: MailPreview['frame'];
@@ -41,11 +42,3 @@ export function MailFrame({ frame: { html, styles }, phone, dark }: MailFramePro
     </section>
   );
 }
-
-/** A frame knows only the scheme of the browser. */
-const inScheme = (style: string, dark: boolean): string =>
-  style
-    .replaceAll(/\(\s*prefers-color-scheme\s*:\s*(dark|light)\s*\)/gi, (_, scheme: string) =>
-      (scheme.toLowerCase() === 'dark') === dark ? '(min-width:0)' : '(max-width:0)',
-    )
-    .replaceAll(/(\bcolor-scheme\s*:)[^;}]*\bdark\b[^;}]*/gi, `$1${dark ? 'dark' : 'light'}`);

@@ -76,7 +76,10 @@ export function handOverRights({ tables, encryption }: Granted): PolicyStatement
   ];
 }
 
-/** To read what became of notifications, without content and recipient, and to have rules on the bus that tells it. */
+/**
+ * To read what became of notifications, without content and recipient; records of attempts with what providers answered,
+ * which may name the recipient. And to have rules on the bus that tells it.
+ */
 export function outcomeRights(of: Granted): PolicyStatement[] {
   const { log, retryLog } = of.tables;
   const read = ['BatchGetItem', 'GetItem', 'Query'].map((action) => `dynamodb:${action}`);

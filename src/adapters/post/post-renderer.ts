@@ -52,7 +52,7 @@ export function createPartSegments(): PartSegments {
     async of(email, content) {
       const { parts, segments } = await postParts(content);
       // A relative time counts from the same moment however often the preparation is interrupted.
-      const at = new Date(email.submitting_at ?? email.created_at);
+      const at = new Date(email.submitting_at ?? email.scheduled_at ?? email.created_at);
       return parts.map(({ segment }, i) => ({
         segment,
         matches: segmentMatcher(segments[i], at),

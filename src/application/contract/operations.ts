@@ -16,7 +16,7 @@ export const createOperationBody = v.strictObject({
   rate: v.optional(v.pipe(v.number(), v.minValue(0.1), v.maxValue(500)), 100),
   /** The most rows. */
   limit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1_000_000_000))),
-  /** Redrive: leave out what was created longer ago. No row is older than ten years: it expires after two. */
+  /** Redrive and correct: leave out what was created longer ago. No row is older than ten years: it expires after two. */
   max_age_hours: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(87_600))),
   /** Correct: by which they are sent from then on; the filter names tenant and channel. */
   integration_config_id: v.optional(id),

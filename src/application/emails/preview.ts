@@ -1,6 +1,7 @@
 import { filledIn } from '../../adapters/content/addresses.ts';
 import { parseSegment } from '../../adapters/nql/parse-segment.ts';
 import { defined } from '../../core/model/defined.ts';
+import { parseTime } from '../../core/model/time.ts';
 import { placeAt, withoutUnsubscribed } from '../../core/newsletter/audience/candidates.ts';
 import { segmentMatcher } from '../../core/newsletter/audience/segment.ts';
 import { clippedByGmail } from '../../core/newsletter/lifecycle/gmail-limit.ts';
@@ -47,7 +48,8 @@ interface Reader {
 export async function previewedDraft(tenant_id: string, request: EmailRequest, deps: DraftDeps): Promise<Previewed> {
   const content = await contentOf(tenant_id, request, deps);
   const { segment } = request;
-  const publication = defined({ email_id: deps.newId(), tenant_id, request_hash: '', content, segment });
+  const scheduled_at = request.scheduled_at && parseTime(request.scheduled_at)?.toISOString();
+  const publication = defined({ email_id: deps.newId(), tenant_id, request_hash: '', content, segment, scheduled_at });
   return { email: newEmail(publication, deps), content, unstored: true };
 }
 
@@ -81,7 +83,7 @@ const SAMPLE_READER: Reader = {
 type Member = Awaited<ReturnType<typeof requireMember>>;
 
 async function readerOf({ email, content }: Previewed, member: Member, deps: PreviewDeps): Promise<Reader> {
-  const { email_id, tenant_id, newsletter_id, segment, submitting_at, created_at, prepared } = email;
+  const { email_id, tenant_id, newsletter_id, segment, submitting_at, scheduled_at, created_at, prepared } = email;
   const { member_id, member_uuid, email_hash } = member;
   const frozen = prepared && (await frozenOf(email, member, deps));
   if (frozen !== undefined && 'member_email' in frozen && frozen.state !== 'excluded') {
@@ -101,7 +103,7 @@ async function readerOf({ email, content }: Previewed, member: Member, deps: Pre
     (member.newsletters.includes(newsletter_id) ? undefined : 'not subscribed');
   const matches = async () =>
     segment === undefined ||
-    segmentMatcher(await parseSegment(segment), new Date(submitting_at ?? created_at))(subject);
+    segmentMatcher(await parseSegment(segment), new Date(submitting_at ?? scheduled_at ?? created_at))(subject);
   const notes =
     prepared === undefined
       ? leftOut(why() ?? ((await matches()) ? undefined : `not in the segment ${segment}`))

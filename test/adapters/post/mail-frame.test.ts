@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { inScheme } from '../../../console/screens/email/in-scheme.ts';
 import { framedMail } from '../../../src/adapters/post/mail-frame.ts';
 
 const inBody = (html: string) =>
@@ -63,4 +64,12 @@ it.each([
   [24, 'width:24px'],
 ])('a picture of %s pixels gives way in a narrow window, as pictures do', (width, style) => {
   expect(inBody(`<img src="https://e.example/a.png" width="${width}" alt="a">`)).toContain(`;${style}"`);
+});
+
+it('a frame has the scheme of its reader, however long a style is', () => {
+  const style = ':root{color-scheme:light dark}p{color-scheme: light;color:red}';
+  expect(inScheme(style, true)).toBe(':root{color-scheme:dark}p{color-scheme: light;color:red}');
+  const began = performance.now();
+  inScheme('color-scheme:'.repeat(20_000), true);
+  expect(performance.now() - began).toBeLessThan(200);
 });

@@ -164,6 +164,16 @@ describe('parts of a post for some members', () => {
     expect(written((await of('2026-03-01T11:00:01.000Z', 'short')).text)).toContain('short');
   });
 
+  it('count relative times of a scheduled post from when it goes', async () => {
+    const html = '<p>all</p><div data-gh-segment="created_at:>now-30d">new</div>';
+    const isShown = async (times: object) => {
+      const email = { created_at: AT, ...times } as Parameters<ReturnType<typeof createPartSegments>['of']>[0];
+      const [part] = await createPartSegments().of(email, post(html, 'html'));
+      return part?.matches({ status: 'free', labels: [], newsletters: [], created_at: AT } as never);
+    };
+    expect([await isShown({}), await isShown({ scheduled_at: '2030-01-01T00:00:00.000Z' })]).toEqual([true, false]);
+  });
+
   it('name their segment, in the order of the post', async () => {
     const email = { created_at: AT } as Parameters<ReturnType<typeof createPartSegments>['of']>[0];
     const parts = await createPartSegments().of(email, post(body, 'html'));

@@ -311,6 +311,11 @@ describe('the integration of a group', () => {
     ["another tenant's integration", { filter, integration_config_id: 'ic-others' }, /cannot be used/],
     ['no integration', { filter }, /integration_config_id is required/],
     ['no tenant', { filter: { channel: 'email' as const }, integration_config_id: 'ic-new' }, /tenant is required/],
+    [
+      'stopped ones',
+      { filter, integration_config_id: 'ic-new', include_stopped: true },
+      /include_stopped is not for corrections/,
+    ],
     ['no channel', { filter: { tenant: 'tenant-1' }, integration_config_id: 'ic-new' }, /channel is required/],
   ])('is not changed with %s', async (_, more, because) => {
     const { status, body } = await page.call('POST /api/operations', asked(more));

@@ -72,11 +72,11 @@ export function chooseAll(
 function choiceByState(row: ForeignRow, operation: Operation, now: Date, policy: RetryPolicy): Choice {
   const notification = asNotification(row);
   const mark = { replay_id: operation.operation_id };
+  const { max_age_ms, include_stopped } = operation;
+  const age = max_age_ms !== undefined && { max_age_ms };
   switch (operation.kind) {
     case 'redrive': {
-      const { max_age_ms, include_stopped } = operation;
-      const selection = { include_stopped, ...(max_age_ms !== undefined && { max_age_ms }) };
-      const exclude = exclusionOf(row, selection, now);
+      const exclude = exclusionOf(row, { include_stopped, ...age }, now);
       if (exclude !== undefined) return { exclude };
       return {
         change: revival(notification, now, policy, operation.operation_id),
@@ -84,7 +84,7 @@ function choiceByState(row: ForeignRow, operation: Operation, now: Date, policy:
       };
     }
     case 'correct': {
-      const exclude = exclusionOf(row, { include_stopped: false }, now);
+      const exclude = exclusionOf(row, { include_stopped: false, ...age }, now);
       if (exclude !== undefined) return { exclude };
       // It has arrived, or its writer has just put other content into it.
       if ('refused' in checkCorrection(notification, {}, now)) return { exclude: 'changed' };

@@ -162,7 +162,8 @@ describe('a bulk operation', () => {
               (tenant_id === undefined || row.tenant_id === tenant_id) &&
               (integration === undefined || (row.integration ?? NONE) === integration) &&
               (channel === undefined || row.channel === channel);
-            const isYoung = kind !== 'redrive' || max_hours === undefined || row.hours <= max_hours;
+            const isYoung =
+              (kind !== 'redrive' && kind !== 'correct') || max_hours === undefined || row.hours <= max_hours;
             return isMatch && isYoung && isTakenBy(kind, row.state, include_stopped) ? [log_id] : [];
           });
           const most = Math.min(shown.length, limit ?? shown.length);
