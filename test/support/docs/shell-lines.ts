@@ -73,7 +73,7 @@ function inSource({ file, text }: Text): Script[] {
     .map(([, line = '']) =>
       line
         .replace(/\\n?$/, '')
-        .replace(/^(aws .* --[a-z-]+)$/, '$1 VALUE')
+        .replace(/^aws .* --[a-z-]+$/, (all) => `${all.replaceAll('; ', ' VALUE; ')} VALUE`)
         .replace(/^(aws .* s3:\/\/)$/, '$1value'),
     )
     .filter((line) => !line.includes('['))
