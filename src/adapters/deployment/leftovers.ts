@@ -35,9 +35,12 @@ export async function readLeftovers(stack: string, given: Access = {}): Promise<
   }
   const mark = `${stack.replace(/^notification-retry-/, 'notification-retry ')}:`;
   const secrets: SecretListEntry[] = [];
+  // The stage may live on in a stack of another name, with the same integrations.
+  let isElsewhere = false;
   const manager = new SecretsManagerClient(access as SecretsManagerClientConfig);
   for await (const { SecretList = [] } of paginateListSecrets({ client: manager }, {})) {
     for (const { ARN } of SecretList) existing.add(ARN);
+    isElsewhere ||= SecretList.some((one) => isOfAnother(stack, one) && one.Description?.startsWith(mark));
     secrets.push(...SecretList.filter((one) => !isOfAnother(stack, one)));
   }
   const letGo = await letGoBy(stack, access);
@@ -51,7 +54,9 @@ export async function readLeftovers(stack: string, given: Access = {}): Promise<
       .map((name) => ({ what: `The table ${name}.`, remove: removalOf(DROP_TABLE, name) })),
     ...secrets
       .filter(({ Name, Description, ARN = '' }) =>
-        Name?.startsWith(integrations) ? owned.size === 0 : Description?.startsWith(mark) && !owned.has(ARN),
+        Name?.startsWith(integrations)
+          ? owned.size === 0 && !isElsewhere
+          : Description?.startsWith(mark) && !owned.has(ARN),
       )
       .map(({ Name = '', Description = '' }) => ({
         what: Name.startsWith(integrations)

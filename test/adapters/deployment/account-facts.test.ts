@@ -22,14 +22,14 @@ const SECRETS = [
   },
   { Name: 'Eu', ARN: secretArn('Eu'), Description: 'notification-retry prod-eu: key of the hash' },
   { Name: 'notification-retry/prod/integrations/slack/IC1', ARN: secretArn('IC1') },
-  // Of the same stage, by the construct in the stack of another app.
-  {
-    Name: 'App',
-    ARN: secretArn('App'),
-    Description: 'notification-retry prod: key of the hash',
-    Tags: [{ Key: 'aws:cloudformation:stack-name', Value: 'another-stack' }],
-  },
 ];
+/** Of the same stage, by the construct in the stack of another app. */
+const OF_ANOTHER = {
+  Name: 'App',
+  ARN: secretArn('App'),
+  Description: 'notification-retry prod: key of the hash',
+  Tags: [{ Key: 'aws:cloudformation:stack-name', Value: 'another-stack' }],
+};
 
 /** Those of a stack that is gone. */
 const SECRETS_LEFT = [
@@ -53,13 +53,13 @@ const access = () => ({
 });
 
 /** AWS with these stacks and tables, as it answers over the wire. */
-function has(stacks: Stacks, tables: readonly string[], attributes = ''): void {
+function has(stacks: Stacks, tables: readonly string[], attributes = '', secrets: readonly object[] = SECRETS): void {
   aws.answer = (response, received) => {
     const { headers, body } = received;
     const target = String(headers['x-amz-target'] ?? '');
     const json = (value: object) => replying(200, JSON.stringify(value))(response, received);
     if (target.endsWith('ListTables')) return json({ TableNames: tables });
-    if (target.endsWith('ListSecrets')) return json({ SecretList: SECRETS });
+    if (target.endsWith('ListSecrets')) return json({ SecretList: secrets });
     const asked = new URLSearchParams(body);
     const action = asked.get('Action') ?? 'none';
     const name = asked.get('StackName');
@@ -86,6 +86,11 @@ describe('what a stack has left', () => {
   it('is all that bears its name once it is deleted', async () => {
     has({ 'another-stack': [] }, [TABLE, 'another-stack-Log-1']);
     expect(await left()).toEqual([`The table ${TABLE}.`, ...SECRETS_LEFT]);
+  });
+
+  it('is no integration of a stage that lives on in a stack of another name', async () => {
+    has({ 'another-stack': [] }, [], '', [...SECRETS, OF_ANOTHER]);
+    expect(await left()).toEqual(SECRETS_LEFT.slice(0, 1));
   });
 
   it('is nothing that a live stack owns: only what an older one of its name has left', async () => {
