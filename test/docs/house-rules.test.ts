@@ -11,10 +11,10 @@ import { PROJECT_ROOT } from '../support/project-root.ts';
  * import of rows and the client's CommonJS.
  */
 const CEILINGS: Readonly<Record<string, number>> = {
-  'lines of the product': 85_500,
-  'lines of tools/ and examples/': 16_900,
-  'source files': 895,
-  'files that functions/console-api loads': 137,
+  'lines of the product': 84_638,
+  'lines of tools/ and examples/': 16_550,
+  'source files': 889,
+  'files that functions/console-api loads': 136,
 };
 
 const filesWith = (files: readonly string[], pattern: RegExp) =>
