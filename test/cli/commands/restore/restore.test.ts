@@ -239,10 +239,15 @@ it.each([
   [['--stop', '--start'], 'Give either'],
   [['--stop', ...LOG], 'Give either'],
   [LOG, '--restored-to'],
-  [['--log', 'NotificationLog-ops1', '--restored-to', RESTORED_TO], 'deployed'],
 ])('refuses %j', async (args, why) => {
   const { code, err } = await ops.run(['restore', ...args, '--local']);
   expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining(why) });
+});
+
+it('refuses the deployed table in the place of a restored one', async () => {
+  const args = ['--log', ops.tables.notification_log, '--restored-to', RESTORED_TO];
+  const { code, err } = await ops.run(['restore', ...args, '--local']);
+  expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining('deployed') });
 });
 
 it('stops nothing of the local runtime', async () => {
