@@ -115,7 +115,7 @@ export async function sweep(
       };
       // Lanes of the next queues must not wait for the end of this one, whose rows have no room any more.
       const between = async () => {
-        await topUp?.look();
+        await topUp?.look(false);
         const isOver = rounds > 0 && rooms !== undefined && deps.clock().getTime() >= end;
         return isOver && places.some((place, other) => place !== WALKED && other !== queue);
       };
@@ -125,7 +125,7 @@ export async function sweep(
     }
   }
   const between = async () => {
-    await topUp?.look();
+    await topUp?.look(true);
     return false;
   };
   if (rooms !== undefined && (await refill({ rooms, unmet, queues, now, between }, dispatcher, deps))) {

@@ -50,6 +50,7 @@ export class TopUp {
     this.#looked = deps.clock().getTime();
     const { rooms } = swept;
     this.#inherited = new Set([...rooms.waiting(), ...rooms.names().filter((lane) => rooms.messages(lane).own > 0)]);
+    for (const lane of rooms.waiting()) this.#places.set(lane, BEGINNING);
   }
 
   /** @param lanes those with rows of the round that did not fit */
@@ -60,15 +61,20 @@ export class TopUp {
     }
   }
 
-  /** Every five seconds: learns what the lanes take, and sends what did not fit into those that have room. */
-  async look(): Promise<void> {
+  /**
+   * Every five seconds: learns what the lanes take, and sends what did not fit into those that have room.
+   * @param isWalked the walk has met all rows: none is left to search for
+   */
+  async look(isWalked: boolean): Promise<void> {
     const { clock, lanes } = this.#deps;
     const { rooms } = this.#swept;
     if (clock().getTime() - this.#looked < REFILL_EVERY_MS) return;
     const counts = await Promise.all(rooms.names().map(async (lane) => [lane, await messagesIn(lane, lanes)] as const));
     for (const [lane, messages] of counts) rooms.measure(lane, messages, clock().getTime());
     const isOpen = (lane: string) =>
-      this.#places.has(lane) ? rooms.isHalfEmpty(lane) : rooms.total(lane) === 0 && !this.#served.has(lane);
+      this.#places.has(lane)
+        ? rooms.isHalfEmpty(lane)
+        : !isWalked && rooms.total(lane) === 0 && !this.#served.has(lane);
     const open = rooms.names().filter(isOpen);
     const placeOf = (lane: string) => this.#places.get(lane) ?? BEGINNING;
     for (const group of Map.groupBy(open, (lane) => JSON.stringify(placeOf(lane))).values())

@@ -1,9 +1,13 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Channel, Priority } from '../../../src/core/model/channels.ts';
 import type { QueuedMessage } from '../../../src/core/model/queue-message.ts';
 import { DEFAULT_RETRY_POLICY, PRIORITY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import type { DueIndex, DueItem, PageCursor } from '../../../src/core/model/work-index.ts';
+import { LaneRooms } from '../../../src/core/sweep/lane-room.ts';
 import { type SweepCursor, type SweepDeps, sweep } from '../../../src/core/sweep/sweep.ts';
+import { Dispatcher } from '../../../src/core/sweep/sweep-dispatcher.ts';
+import { newTally } from '../../../src/core/sweep/sweep-run.ts';
+import { REFILL_EVERY_MS, TopUp } from '../../../src/core/sweep/top-up.ts';
 import { iso, T0, unasked } from '../../support/rows.ts';
 
 const HOUR = 3_600_000;
@@ -165,3 +169,60 @@ it.each([
     expect(figures.twice).toBeLessThanOrEqual((figures.invocations - 1) * 8 * 100);
   },
 );
+
+describe('the lanes of a sweep that goes on', () => {
+  const LANE = 'email-standard';
+
+  /** An index with 400 rows of the lane, before the place to which the walk has come. */
+  function looking({ held, messages }: { readonly held: number; readonly messages: number }) {
+    const items = Array.from({ length: 400 }, (_, i): DueItem => {
+      const work_at = iso(-HOUR + i);
+      return { log_id: `log-${i}`, tenant_id: 'tenant-1', channel: 'email', priority: 'info', work_at };
+    });
+    let now = T0.getTime();
+    const sent: QueuedMessage[] = [];
+    const asked: (readonly Channel[] | undefined)[] = [];
+    const deps = {
+      index: {
+        shards: async () => 1,
+        page: async (_: string, { channels }: { readonly channels?: readonly Channel[] }) => {
+          asked.push(channels);
+          return { items };
+        },
+      },
+      lanes: {
+        backlog: async () => messages,
+        send: async (given: readonly QueuedMessage[]) => {
+          sent.push(...given);
+          return [];
+        },
+      },
+      clock: () => new Date(now),
+      interval_ms: HOUR,
+      policy: DEFAULT_RETRY_POLICY,
+    };
+    const state = { limit: 500, messages, before: 0, at: now, held };
+    const rooms = new LaneRooms({ seconds: 300, least: 500 }, { [LANE]: state });
+    const tally = newTally('sweep-1', false);
+    const run = { run_id: 'sweep-1', now: T0, unmet: new Map(), busy: new Set<string>(), rooms, sent: 0 };
+    const dispatcher = new Dispatcher({}, run, tally, deps);
+    const topUp = new TopUp({ rooms, queues: [['due#info#0']], until: iso(0) }, dispatcher, deps);
+    const look = async (isWalked: boolean) => {
+      now += REFILL_EVERY_MS;
+      await topUp.look(isWalked);
+      return { sent: sent.length, asked };
+    };
+    return { look };
+  }
+
+  it('are filled when they are half empty, from the first row that an earlier part may have left', async () => {
+    const { look } = looking({ held: 300, messages: 100 });
+    // Of the first hundred nobody knows whether they have a message.
+    expect(await look(false)).toEqual({ sent: 300, asked: [['email']] });
+  });
+
+  it('are searched for while they are empty, and no more once all rows were met', async () => {
+    expect(await looking({ held: 0, messages: 0 }).look(false)).toEqual({ sent: 400, asked: [['email']] });
+    expect(await looking({ held: 0, messages: 0 }).look(true)).toEqual({ sent: 0, asked: [] });
+  });
+});
