@@ -11,7 +11,7 @@ import { PROJECT_ROOT } from '../support/project-root.ts';
  * import of rows and the client's CommonJS.
  */
 const CEILINGS: Readonly<Record<string, number>> = {
-  'lines of the product': 84_638,
+  'lines of the product': 84_598,
   'lines of tools/ and examples/': 16_550,
   'source files': 889,
   'files that functions/console-api loads': 136,

@@ -59,7 +59,9 @@ export async function stageSwitch({ stage, local, dynamodb, deployment }: Stage)
   /** A stack may hold more than the stage: what is of this says so in its description. */
   async function running(): Promise<Switched> {
     const found = { rules: [] as string[], event_sources: [] as string[], gone: [] as string[] };
-    const [mark] = /^notification-retry [^:]+: /.exec(await describe(deployment.reconciler ?? '')) ?? [];
+    const { reconciler } = deployment;
+    const said = reconciler === undefined ? '' : await describe(reconciler);
+    const [mark] = /^notification-retry [^:]+: /.exec(said) ?? [];
     let ours = 0;
     if (mark === undefined)
       throw new Problem('not-found', `No function of ${stage} says of which stage it is: deploy it anew.`);

@@ -1,12 +1,12 @@
-import { type DynamoDBClient, TransactionCanceledException, TransactWriteItemsCommand } from '@aws-sdk/client-dynamodb';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { RowStore } from '../../../core/delivery/ports.ts';
 import { CANCELLATION } from '../../../core/delivery/transitions/without-attempt.ts';
 import type { EventRows } from '../../../core/delivery-events/apply-delivery-event.ts';
 import type { NotificationRow } from '../../../core/model/notification.ts';
 import { type RowChange, stamped, wasApplied } from '../../../core/model/row-change.ts';
 import type { Clock } from '../../../core/model/time.ts';
-import { createRowReader, isConflict, updateExpression } from '../table/calls.ts';
-import { conditionOf, createGuardedUpdates } from '../table/guarded-update.ts';
+import { createRowReader, updateExpression } from '../table/calls.ts';
+import { conditionOf, createGuardedUpdates, transact } from '../table/guarded-update.ts';
 import { asRead } from '../table/guards.ts';
 import { STATE_COLUMNS } from '../table/item.ts';
 import { asFound, ERASED_COLUMNS, EVENT_COLUMNS } from './delivery-stores.ts';
@@ -39,14 +39,7 @@ export function createEventRows(client: DynamoDBClient, table: string, clock: Cl
     async change(row, given, successor) {
       if (successor === undefined) return change(row, given);
       const TransactItems = [updateOf(row, given, EVENT_COLUMNS), updateOf(successor, CANCELLATION, STATE_COLUMNS)];
-      try {
-        // The client's token makes a repetition of what was applied harmless.
-        await client.send(new TransactWriteItemsCommand({ TransactItems }));
-        return true;
-      } catch (error) {
-        if (error instanceof TransactionCanceledException && isConflict(error)) return false;
-        throw error;
-      }
+      return transact(client, TransactItems);
     },
   };
 }

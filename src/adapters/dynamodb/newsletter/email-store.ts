@@ -1,10 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import {
-  type DynamoDBClient,
-  TransactionCanceledException,
-  type TransactWriteItem,
-  TransactWriteItemsCommand,
-} from '@aws-sdk/client-dynamodb';
+import type { DynamoDBClient, TransactWriteItem } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { unavailable } from '../../../core/model/problem.ts';
 import type { Clock } from '../../../core/model/time.ts';
@@ -12,8 +7,8 @@ import type { DryRunStore, KeptDryRun } from '../../../core/newsletter/lifecycle
 import type { Email, EmailContent } from '../../../core/newsletter/model/email.ts';
 import type { EmailStore } from '../../../core/newsletter/model/ports.ts';
 import { ACTIVE_EMAILS_INDEX, TENANT_EMAILS_INDEX } from '../schema.ts';
-import { getItems, isConflict, MAX_GETS, pause, updateExpression } from '../table/calls.ts';
-import { conditionOf, putGuarded } from '../table/guarded-update.ts';
+import { getItems, MAX_GETS, pause, updateExpression } from '../table/calls.ts';
+import { conditionOf, putGuarded, transact } from '../table/guarded-update.ts';
 import { type Guard, ofVersion } from '../table/guards.ts';
 import { type Item, toItem } from '../table/item.ts';
 import { getItem, query } from '../table/reads.ts';
@@ -49,13 +44,7 @@ export function createEmailStore(client: DynamoDBClient, table: string, clock: C
       TableName: table,
       Item: toItem({ ...content, email_id, part: CONTENT, expires_at: expires_at + RESTS_S }),
     };
-    try {
-      await client.send(new TransactWriteItemsCommand({ TransactItems: [row, { Put }] }));
-    } catch (error) {
-      if (error instanceof TransactionCanceledException && isConflict(error)) return undefined;
-      throw error;
-    }
-    return read(email_id);
+    return (await transact(client, [row, { Put }])) ? read(email_id) : undefined;
   }
 
   return {

@@ -1,10 +1,4 @@
-import {
-  type BatchStatementRequest,
-  type DynamoDBClient,
-  TransactionCanceledException,
-  type TransactWriteItem,
-  TransactWriteItemsCommand,
-} from '@aws-sdk/client-dynamodb';
+import type { BatchStatementRequest, DynamoDBClient, TransactWriteItem } from '@aws-sdk/client-dynamodb';
 import { changeUntil } from '../../../core/model/changes/change-until.ts';
 import { groupsOf } from '../../../core/model/groups.ts';
 import type { Clock } from '../../../core/model/time.ts';
@@ -17,15 +11,8 @@ import {
   movesWith,
 } from '../../../core/newsletter/model/ports.ts';
 import { GatheredError } from '../../batching/gather.ts';
-import {
-  executeStatements,
-  getItems,
-  insertStatement,
-  isConflict,
-  MAX_STATEMENTS,
-  type StatementResult,
-} from '../table/calls.ts';
-import { conditionOf, putGuarded, updateItem } from '../table/guarded-update.ts';
+import { executeStatements, getItems, insertStatement, MAX_STATEMENTS, type StatementResult } from '../table/calls.ts';
+import { conditionOf, putGuarded, transact, updateItem } from '../table/guarded-update.ts';
 import { ofVersion } from '../table/guards.ts';
 import {
   markExpiry,
@@ -201,14 +188,8 @@ export class MemberWriter implements Pick<MemberStore, 'upsert' | 'settleMove' |
   }
 
   /** Makes one change of the pointer with its items. False when another change came between. */
-  async #transact(items: readonly TransactWriteItem[]): Promise<boolean> {
-    try {
-      await this.#client.send(new TransactWriteItemsCommand({ TransactItems: [...items] }));
-      return true;
-    } catch (error) {
-      if (error instanceof TransactionCanceledException && isConflict(error)) return false;
-      throw error;
-    }
+  #transact(items: readonly TransactWriteItem[]): Promise<boolean> {
+    return transact(this.#client, [...items]);
   }
 
   #later({ version }: Pick<MemberPlace, 'version'>): number {

@@ -1,4 +1,4 @@
-import { type DynamoDBClient, TransactionCanceledException, TransactWriteItemsCommand } from '@aws-sdk/client-dynamodb';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { type RowChange, stamped } from '../../../core/model/row-change.ts';
 import { maskedWords } from '../../../core/model/text.ts';
 import { type Clock, expiresAt } from '../../../core/model/time.ts';
@@ -8,8 +8,8 @@ import { recipientHash } from '../../signing/hashed-ids.ts';
 import { sequenceValue, storedSequence } from '../delivery/content-store.ts';
 import { asPlanned, createRecordStore, readRecords } from '../delivery/delivery-stores.ts';
 import { amendedItem } from '../delivery/successor-store.ts';
-import { createRowReader, isConflict, updateExpression } from '../table/calls.ts';
-import { conditionOf } from '../table/guarded-update.ts';
+import { createRowReader, updateExpression } from '../table/calls.ts';
+import { conditionOf, transact } from '../table/guarded-update.ts';
 import { asRead, type Guard } from '../table/guards.ts';
 import { type Item, toForeignRow } from '../table/item.ts';
 import { readItem } from '../table/reads.ts';
@@ -60,34 +60,11 @@ export function createCorrectionStore(options: CorrectionStoreOptions): Correcti
       const { expression: UpdateExpression, ...update } = updateExpression(
         stamped(row, change, { now, random: Math.random }),
       );
-      try {
-        // The client's token makes a repetition of what was applied harmless.
-        await client.send(
-          new TransactWriteItemsCommand({
-            TransactItems: [
-              {
-                Update: {
-                  TableName: notification_log,
-                  Key: { log_id: { S: log_id } },
-                  UpdateExpression,
-                  ...conditionOf([asPlanned(row)], update),
-                },
-              },
-              {
-                Put: {
-                  TableName: notification_content,
-                  Item: { ...item, corrected_at: { S: now.toISOString() } },
-                  ...conditionOf([asStored(stored)]),
-                },
-              },
-            ],
-          }),
-        );
-        return true;
-      } catch (error) {
-        if (error instanceof TransactionCanceledException && isConflict(error)) return false;
-        throw error;
-      }
+      const Key = { log_id: { S: log_id } };
+      const Update = { TableName: notification_log, Key, UpdateExpression, ...conditionOf([asPlanned(row)], update) };
+      const Item = { ...item, corrected_at: { S: now.toISOString() } };
+      const Put = { TableName: notification_content, Item, ...conditionOf([asStored(stored)]) };
+      return transact(client, [{ Update }, { Put }]);
     },
   };
 }

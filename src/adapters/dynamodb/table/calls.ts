@@ -5,7 +5,6 @@ import {
   BatchWriteItemCommand,
   ConditionalCheckFailedException,
   type DynamoDBClient,
-  type TransactionCanceledException,
   type WriteRequest,
 } from '@aws-sdk/client-dynamodb';
 import type { ForeignRow, NotificationRow } from '../../../core/model/notification.ts';
@@ -241,10 +240,4 @@ export function updateExpression({ set = {}, once = {}, remove = [], add = {} }:
   };
   const given = Object.entries(clauses).filter(([, parts]) => parts.length > 0);
   return { expression: given.map(([verb, parts]) => `${verb} ${parts.join(', ')}`).join(' '), names, values };
-}
-
-/** Whether a transaction failed only because another write came first. */
-export function isConflict({ CancellationReasons = [] }: TransactionCanceledException): boolean {
-  const codes = CancellationReasons.map(({ Code = 'None' }) => Code).filter((code) => code !== 'None');
-  return codes.length > 0 && codes.every((code) => code === 'ConditionalCheckFailed' || code === 'TransactionConflict');
 }

@@ -2,7 +2,10 @@ import {
   ConditionalCheckFailedException,
   type DynamoDBClient,
   PutItemCommand,
+  TransactionCanceledException,
   TransactionConflictException,
+  type TransactWriteItem,
+  TransactWriteItemsCommand,
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
 import type { NotificationRow } from '../../../core/model/notification.ts';
@@ -187,4 +190,20 @@ export function conditionOf(
     ExpressionAttributeNames: names,
     ...(Object.keys(values).length > 0 && { ExpressionAttributeValues: values }),
   };
+}
+
+/** Makes writes all or none. The client's token makes a repetition harmless. @returns false where another write came first */
+export async function transact(client: DynamoDBClient, TransactItems: TransactWriteItem[]): Promise<boolean> {
+  try {
+    await client.send(new TransactWriteItemsCommand({ TransactItems }));
+    return true;
+  } catch (error) {
+    if (error instanceof TransactionCanceledException && isConflict(error)) return false;
+    throw error;
+  }
+}
+
+function isConflict({ CancellationReasons = [] }: TransactionCanceledException): boolean {
+  const codes = CancellationReasons.map(({ Code = 'None' }) => Code).filter((code) => code !== 'None');
+  return codes.length > 0 && codes.every((code) => code === 'ConditionalCheckFailed' || code === 'TransactionConflict');
 }
