@@ -5,7 +5,7 @@ const MINUTE = 60_000;
 const T0 = Date.UTC(2026, 2, 1);
 const EMAIL: EmailSeen = {
   status: 'submitting',
-  cancelled: false,
+  cancelled_at: undefined,
   paused: false,
   slots: 1,
   active: true,
@@ -65,8 +65,11 @@ describe('the auditor of a newsletter', () => {
       ...[T0, later].map((now): Call => ['read', DONE, { ...NONE, pending: 1, submitted: 1 }, now]),
     ],
     ['TypeError', ['threw', 'TypeError: x is undefined']],
-    ['before the recipients were frozen', ['end', { ...EMAIL, cancelled: true, prepared: undefined }, NONE, 0]],
-    ['the email is submitted at the end', ['end', { ...DONE, cancelled: true }, NONE, 1]],
+    [
+      'before the recipients were frozen',
+      ['end', { ...EMAIL, cancelled_at: '2026-01-01T00:00:00.000Z', prepared: undefined }, NONE, 0],
+    ],
+    ['the email is submitted at the end', ['end', { ...DONE, cancelled_at: '2026-01-01T00:00:00.000Z' }, NONE, 1]],
     ['2 batches of 1', ['end', DONE, NONE, 2]],
     ['more than 2 batches', ...[1, 2, 3].map((n): Call => ['called', { n }, [1], 0])],
     [
@@ -96,6 +99,18 @@ describe('the auditor of a newsletter', () => {
 
   it('finds nothing wrong with a second mail that an operator allowed while nothing told of the first', () => {
     expect(examples(['allowed', 0], ['accepted', 0, T0])).toEqual([]);
+  });
+
+  it.each([
+    ['before it could be judged', MINUTE, []],
+    ['after it was', 9 * MINUTE, ['newsletter: failed by a refusal that everybody got (recipient 1)']],
+  ])('lets a late refusal of everybody fail whoever got it, where the email was cancelled %s', (_, after, expected) => {
+    const auditor = new NewsletterAuditor(2, 2, 1);
+    auditor.refusedLate(1, [1], T0);
+    const cancelled_at = new Date(T0 + after).toISOString();
+    auditor.read({ ...EMAIL, cancelled_at }, { ...NONE, failed: 2 }, T0 + after);
+    auditor.finish(1, 1, 'failed', 'rejected');
+    expect(auditor.result().examples).toEqual(expected);
   });
 
   it('does not count a worker that has died among the batches at once', () => {

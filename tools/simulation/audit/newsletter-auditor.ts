@@ -11,7 +11,7 @@ export type Counts = Readonly<Record<State, number>>;
 /** The email as its row says. */
 export interface EmailSeen {
   readonly status: string;
-  readonly cancelled: boolean;
+  readonly cancelled_at: string | undefined;
   readonly paused: boolean;
   /** Batches that have a slot. */
   readonly slots: number;
@@ -56,8 +56,10 @@ export class NewsletterAuditor {
   readonly #refused = new Set<number>();
   readonly #refusedWithAll = new Set<number>();
   /** Since when it is on its way that they were refused late, as everybody was since the last acceptance. */
-  readonly #late = new Map<number, number>();
+  readonly #late = new Map<number, { readonly since: number; readonly last: number }>();
   #refusedLate = 0;
+  /** A refusal that is told later fails its recipients: nobody of a cancelled email is sent to again. */
+  #cancelledAt = Number.POSITIVE_INFINITY;
   readonly #everybody: number;
   /** Since when nobody asks whether a hold is over. */
   #heldSince: number | undefined;
@@ -115,11 +117,13 @@ export class NewsletterAuditor {
   /** The provider accepted mails, and sends none of them on. @param everybody whom it refused as everybody else */
   refusedLate(count: number, everybody: readonly number[], now: number): void {
     this.#refusedLate += count;
-    for (const member of everybody) this.#late.set(member, this.#late.get(member) ?? now);
+    for (const member of everybody) this.#late.set(member, { since: this.#late.get(member)?.since ?? now, last: now });
   }
 
   #endLate(now: number): void {
-    const told = [...this.#late].filter(([, at]) => at <= now - TOLD_MS);
+    const told = [...this.#late].filter(
+      ([, { since, last }]) => since <= now - TOLD_MS && last <= this.#cancelledAt - TOLD_MS,
+    );
     if (told.length >= this.#everybody) for (const [member] of told) this.#refusedWithAll.add(member);
     this.#late.clear();
   }
@@ -149,7 +153,8 @@ export class NewsletterAuditor {
 
   /** What the rows say now; `counts`: what the batches add up to. */
   read(email: EmailSeen, counts: Counts, now: number): void {
-    const { status, paused, slots, prepared, active, due, holds } = email;
+    const { status, paused, slots, prepared, active, due, holds, cancelled_at } = email;
+    if (cancelled_at !== undefined) this.#cancelledAt = Date.parse(cancelled_at);
     const isOpen = status === 'pending' || status === 'submitting';
     if (isOpen && !paused && !active) this.#violated(`nothing comes back to an email that is ${status}`);
     this.#idleSince = due && !paused && status === 'pending' ? (this.#idleSince ?? now) : undefined;
@@ -199,8 +204,8 @@ export class NewsletterAuditor {
 
   /** @param batches those with recipients. @param nobody there is nobody to send to */
   end(email: EmailSeen, counts: Counts, batches: number, nobody = false): void {
-    const { status, cancelled, prepared } = email;
-    const right = cancelled ? 'cancelled' : nobody && prepared === undefined ? 'failed' : 'submitted';
+    const { status, cancelled_at, prepared } = email;
+    const right = cancelled_at !== undefined ? 'cancelled' : nobody && prepared === undefined ? 'failed' : 'submitted';
     if (status !== right) this.#violated(`the email is ${status} at the end`);
     if (prepared === undefined) {
       const got = this.#acceptances.findIndex((mails) => mails > 0);

@@ -188,7 +188,7 @@ export class NewsletterWorld extends Simulation implements Surroundings {
   #seen({ email }: Awaited<ReturnType<NewsletterWorld['view']>>): EmailSeen {
     return {
       status: email?.status ?? 'missing',
-      cancelled: email?.cancelled_at !== undefined,
+      cancelled_at: email?.cancelled_at,
       paused: email?.paused ?? false,
       slots: Object.keys(email?.slots ?? {}).length,
       prepared: email?.prepared,
