@@ -1,10 +1,10 @@
 import type { NotificationRow } from '../model/notification.ts';
-import { originOf, type ReceivedMessage, randomToken, runOf } from '../model/queue-message.ts';
+import { originOf, type QueueMessage, type ReceivedMessage, randomToken, runOf } from '../model/queue-message.ts';
 import { withChange } from '../model/row-change.ts';
 import { epochMs } from '../model/time.ts';
 import { traceOf } from '../model/trace.ts';
 import { workFaults } from '../model/work-rules.ts';
-import type { Claim, DeliveryOutcome, DeliveryReport } from './attempt.ts';
+import type { Attempt, DeliveryOutcome, DeliveryReport } from './attempt.ts';
 import { meetClaim, planClaim } from './claim-plan.ts';
 import { type ConcludeDeps, concludeAttempt } from './conclude-attempt.ts';
 import { type ConductDeps, conductAttempt } from './conduct-attempt.ts';
@@ -62,27 +62,68 @@ async function claimAndAttempt(
   deps: DeliverDeps,
   company: Company,
 ): Promise<DeliveryOutcome> {
-  const { message } = received;
   if (deps.timeLeft() < TIME_TO_BEGIN_MS) return returnAfter(RETURN_AFTER_SECONDS);
-  const early = epochMs(message.due) - deps.clock().getTime();
+  const early = epochMs(received.message.due) - deps.clock().getTime();
   if (early > 0) return returnAfter(Math.ceil(early / 1000));
-  const plain = message.options === undefined && received.receive_count === 1;
-  if (!plain) return considerRow(await deps.rows.read(message.log_id), received, deps, company);
+  const claimed = await claimRow(received, deps, company);
+  if ('disposition' in claimed) return claimed;
+  const made = await conductAttempt({ ...claimed, received }, deps);
+  return { ...(await concludeAttempt(made, deps)), ...traced(claimed.row) };
+}
+
+/** Seconds until a message is visible again whose row others keep changing. */
+const CHANGING_SECONDS = 5;
+
+type Claimed = Omit<Attempt<'claimed'>, 'received'>;
+
+/**
+ * Claims the row of a message, or says what becomes of the message instead. Most rows are still as their message says, so
+ * a plain message claims its row unread. Where that fails, and for every other message, the row as it is decides. Another
+ * write may come between the decision and ours: of an event that shows that the notification arrived, of its writer, of
+ * another worker. Then the row is read again, and the decision made anew.
+ */
+async function claimRow(
+  received: ReceivedMessage,
+  deps: DeliverDeps,
+  company: Company,
+): Promise<Claimed | DeliveryOutcome> {
+  const { message, receive_count } = received;
+  const isPlain = message.options === undefined && receive_count === 1;
+  const met = isPlain
+    ? await claimUnread(message, deps)
+    : { claimed: false, row: await deps.rows.read(message.log_id) };
+  if (met.claimed && met.row !== undefined) return considerClaimed(met.row, message, deps);
+  let { row } = met;
+  for (let tries = 1; tries <= CHANGE_TRIES; tries++) {
+    const step = await considerRow(row, received, deps, company);
+    if (step !== 'changed') return 'disposition' in step ? { ...step, ...traced(row) } : step;
+    row = await deps.rows.read(message.log_id);
+  }
+  return returnAfter(CHANGING_SECONDS);
+}
+
+async function claimUnread(message: QueueMessage, deps: DeliverDeps): ReturnType<DeliverDeps['rows']['claim']> {
   const by = randomToken(deps.random);
-  const { claimed, row } = await deps.rows.claim(message, claimUntil(deps), by).catch(async (error: unknown) => {
+  return deps.rows.claim(message, claimUntil(deps), by).catch(async (error: unknown) => {
     return { claimed: true, row: await claimedBy(by, message.log_id, deps, error) };
   });
-  if (!claimed || row === undefined) return considerRow(row, received, deps, company);
-  const counters = countersBefore(row);
-  const faults = workFaults(row, counters);
-  const malformed = faults.length > 0 ? removalOfClaimed(row, counters, faults, deps.clock()) : undefined;
-  if (malformed) {
-    return (await deps.rows.settle(row, malformed.change))
-      ? left(malformed.why)
-      : dropped('the row has changed meanwhile');
+}
+
+/** What a row that was claimed unread shows only now: that it may not be sent, or breaks the rules of the table. */
+async function considerClaimed(
+  row: NotificationRow,
+  message: QueueMessage,
+  deps: DeliverDeps,
+): Promise<Claimed | DeliveryOutcome> {
+  const before = countersBefore(row);
+  const faults = workFaults(row, before);
+  const malformed = faults.length > 0 ? removalOfClaimed(row, before, faults, deps.clock()) : undefined;
+  if (malformed !== undefined) {
+    const removed = await deps.rows.settle(row, malformed.change);
+    return removed ? left(malformed.why) : dropped('the row has changed meanwhile');
   }
   const skip = reasonNotToSend(row, deps.clock(), deps.policy);
-  return makeAttempt(row, { ...originOf(message), counted: true, ...(skip && { skip }) }, received, deps);
+  return { row, claim: { ...originOf(message), counted: true, ...(skip && { skip }) } };
 }
 
 const BY_A_CLAIM = [
@@ -98,47 +139,13 @@ function countersBefore(row: NotificationRow) {
   return counters;
 }
 
-/**
- * A claim may have been applied although its call failed. Then the row has its token, and the attempt need not wait for
- * the end of its own claim (docs/decisions/delivery/workers-that-crash.md#0175).
- * @returns the row as claimed
- * @throws the error of the claim if it was not applied, or if nobody knows
- */
-async function claimedBy(by: string, log_id: string, { rows }: DeliverDeps, error: unknown): Promise<NotificationRow> {
-  const row = await rows.read(log_id).catch(() => undefined);
-  if (row?.send_status === 'SENDING' && row.claim_id === by) return row;
-  throw error;
-}
-
-/** Seconds until a message is visible again whose row others keep changing. */
-const CHANGING_SECONDS = 5;
-
-/**
- * Decides by the row as it is; for every message that does not simply claim its row. Another write may come between the
- * decision and ours: of an event that shows that the notification arrived, of its writer, of another worker. Then the
- * row is read again, and the decision made anew.
- */
+/** Claims the row by what it says, or decides what else becomes of its message. `changed`: others were faster. */
 async function considerRow(
-  found: NotificationRow | undefined,
-  received: ReceivedMessage,
-  deps: DeliverDeps,
-  company: Company,
-): Promise<DeliveryOutcome> {
-  let row = found;
-  for (let tries = 1; tries <= CHANGE_TRIES; tries++) {
-    const outcome = await considerOnce(row, received, deps, company);
-    if (outcome !== 'changed') return { ...outcome, ...traced(row) };
-    row = await deps.rows.read(received.message.log_id);
-  }
-  return returnAfter(CHANGING_SECONDS);
-}
-
-async function considerOnce(
   row: NotificationRow | undefined,
   received: ReceivedMessage,
   deps: DeliverDeps,
   company: Company,
-): Promise<DeliveryOutcome | 'changed'> {
+): Promise<Claimed | DeliveryOutcome | 'changed'> {
   if (row && owesRecord(row)) return repairRecord(row, deps);
   const departure = row && (await leaveIndex(row, workFaults(row), deps));
   if (departure === 'changed') return departure;
@@ -158,16 +165,19 @@ async function considerOnce(
   const won = await deps.rows
     .change(row, plan.change)
     .catch(async (error: unknown) => (await claimedBy(by, row.log_id, deps, error)) !== undefined);
-  return won ? makeAttempt(withChange(row, plan.change), plan, received, deps) : 'changed';
+  return won ? { row: withChange(row, plan.change), claim: plan } : 'changed';
 }
 
-async function makeAttempt(
-  row: NotificationRow,
-  claim: Claim,
-  received: ReceivedMessage,
-  deps: DeliverDeps,
-): Promise<DeliveryOutcome> {
-  return { ...(await concludeAttempt(await conductAttempt({ row, claim, received }, deps), deps)), ...traced(row) };
+/**
+ * A claim may have been applied although its call failed. Then the row has its token, and the attempt need not wait for
+ * the end of its own claim (docs/decisions/delivery/workers-that-crash.md#0175).
+ * @returns the row as claimed
+ * @throws the error of the claim if it was not applied, or if nobody knows
+ */
+async function claimedBy(by: string, log_id: string, { rows }: DeliverDeps, error: unknown): Promise<NotificationRow> {
+  const row = await rows.read(log_id).catch(() => undefined);
+  if (row?.send_status === 'SENDING' && row.claim_id === by) return row;
+  throw error;
 }
 
 const returnAfter = (after_seconds: number): DeliveryOutcome => ({ disposition: { do: 'return', after_seconds } });
