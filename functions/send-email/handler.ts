@@ -1,6 +1,6 @@
 import { SESClient } from '@aws-sdk/client-ses';
 import { createEmailSender } from '../../src/adapters/email/sender.ts';
-import { ACCOUNT } from '../../src/core/pacing/paced-gate.ts';
+import { ACCOUNT } from '../../src/core/pacing/admission.ts';
 import { bindOnAws } from '../shared/channel/channel-on-aws.ts';
 import { emailEnv } from '../shared/runtime/env.ts';
 import { bindFunction } from '../shared/runtime/observability.ts';

@@ -7,7 +7,6 @@ import { createHandler as createChannelFunction } from '../../functions/shared/c
 import { jobLog } from '../../functions/shared/newsletter/bind-newsletter.ts';
 import { opened } from '../../src/core/breaker/breaker.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../src/core/breaker/breaker-policy.ts';
-import { PASS_THROUGH } from '../../src/core/delivery/ports.ts';
 import type { SendResult } from '../../src/core/delivery/sender.ts';
 import type { ScanProgress } from '../../src/core/indexing/reconcile.ts';
 import { CHANNELS } from '../../src/core/model/channels.ts';
@@ -20,7 +19,7 @@ import type { SweepRecord } from '../../src/core/sweep/sweep-run.ts';
 import { MemoryTables } from '../../tools/simulation/twins/memory-tables.ts';
 import { type Emitted, emittedBy, valuesOf } from '../support/emf.ts';
 import { baseShards } from '../support/index-shards.ts';
-import { UNPACED } from '../support/pacing.ts';
+import { unpaced } from '../support/pacing.ts';
 import { PROJECT_ROOT } from '../support/project-root.ts';
 import { at, CONTENT, dueRow, iso, messageFor, T0, unasked } from '../support/rows.ts';
 
@@ -117,7 +116,7 @@ async function channelFunction(): Promise<Emitted[]> {
   return emittedBy('send-webhook', { channel: 'webhook' }, (observability) =>
     createChannelFunction(
       {
-        pacing: UNPACED,
+        admission: unpaced(),
         giveBack: async (_, returned) => returned.length,
         queues: { express: 'http://q/express', standard: 'http://q/standard' },
         deliver: {
@@ -125,7 +124,6 @@ async function channelFunction(): Promise<Emitted[]> {
           records: tables.records,
           contents: tables.contents,
           sender: { send: async ({ log_id }) => ANSWERS[log_id] ?? { ok: true, response_code: '200' } },
-          gate: PASS_THROUGH,
           successors: tables.successors,
           retries: { send: async () => {} },
           policy: DEFAULT_RETRY_POLICY,

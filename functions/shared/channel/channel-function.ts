@@ -1,20 +1,34 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import {
+  type GatherOptions,
+  gather,
+  SETTLE_WAIT_MS,
+  type SendsUnderWay,
+} from '../../../src/adapters/batching/gather.ts';
 import type { Returned } from '../../../src/adapters/sqs/lanes.ts';
 import { parseQueueMessage } from '../../../src/adapters/sqs/message-bodies.ts';
+import { BreakerGate } from '../../../src/core/breaker/breaker-gate.ts';
+import type { BreakerPolicy } from '../../../src/core/breaker/breaker-policy.ts';
+import type { BreakerDeps, BreakerStore } from '../../../src/core/breaker/shared-breakers.ts';
 import type { Disposition } from '../../../src/core/delivery/attempt.ts';
+import { rowToSend } from '../../../src/core/delivery/claim-plan.ts';
 import { type DeliverDeps, deliverBatch } from '../../../src/core/delivery/deliver.ts';
 import type { RetryQueue } from '../../../src/core/delivery/ports.ts';
-import { LANES, type Lane } from '../../../src/core/model/channels.ts';
+import { type Channel, LANES, type Lane } from '../../../src/core/model/channels.ts';
 import { copyOf, type ReceivedMessage } from '../../../src/core/model/queue-message.ts';
-import type { PacedGate } from '../../../src/core/pacing/paced-gate.ts';
-import type { Postponed } from '../../../src/core/pacing/ports.ts';
+import type { RetryPolicy } from '../../../src/core/model/retry-policy.ts';
+import { ACCOUNT, createAdmission } from '../../../src/core/pacing/admission.ts';
+import type { Pacer } from '../../../src/core/pacing/pacer.ts';
+import type { Allowance, Ask } from '../../../src/core/pacing/plan-reservation.ts';
+import type { AdmissionDeps, AdmissionGate, Budgets, Postponed } from '../../../src/core/pacing/ports.ts';
+import type { ReceiverAsk, ReceiverPacer } from '../../../src/core/pacing/receiver-pacer.ts';
 import { count, type Observability } from '../runtime/observability.ts';
-import { countOutcomes, logDelivery } from './delivery-telemetry.ts';
+import { breakerTelemetry, countOutcomes, logDelivery } from './delivery-telemetry.ts';
 
 export interface ChannelFunctionDeps {
-  readonly deliver: Omit<DeliverDeps, 'timeLeft'>;
+  readonly deliver: Omit<DeliverDeps, 'timeLeft' | 'gate'>;
   /** Keeps back what the provider allows no more now. */
-  readonly pacing: Pacing;
+  readonly admission: AdmissionGate;
   /** Sets when messages become visible again. @returns how many of them will be received later than they should */
   readonly giveBack: (url: string, returned: readonly Returned[]) => Promise<number>;
   readonly queues: Record<Lane, string>;
@@ -32,15 +46,15 @@ export function createHandler(deps: ChannelFunctionDeps, observability: Observab
       messages[i] === undefined && attributes.ApproximateReceiveCount === '1';
     const dying = event.Records.filter(isDying).length;
     if (dying > 0) count(metrics, 'DeadLettered', dying);
-    const { now, later } = await deps.pacing.screen(readable);
+    const gate = await deps.admission.screen(readable);
+    const { now, later } = gate;
     const [reports, refused] = await Promise.all([
-      deliverBatch(now, { ...deps.deliver, timeLeft }),
+      deliverBatch(now, { ...deps.deliver, gate, timeLeft }),
       postpone(later, deps.deliver, observability),
     ]);
     for (const report of reports) logDelivery(logger, report);
     countOutcomes(metrics, now, reports);
-    const waited = deps.pacing.takeWaited();
-    if (waited > 0) count(metrics, 'PacingWait', waited);
+    if (gate.waited > 0) count(metrics, 'PacingWait', gate.waited);
     const byId = new Map<string, Disposition | undefined>([
       ...now.map(({ message_id }, i) => [message_id, reports[i]?.disposition] as const),
       ...later.map(({ received }) => [received.message_id, DONE] as const),
@@ -108,9 +122,6 @@ function queueUrl(record: SQSRecord, queues: Record<Lane, string>): string | und
   return LANES.map((lane) => queues[lane]).find((url) => url.split('/').at(-1) === name);
 }
 
-/** The budgets in front of a channel function. */
-export type Pacing = Pick<PacedGate, 'screen' | 'takeWaited'>;
-
 /** Sends delayed copies, so that the originals can be deleted. @returns those of which SQS took no copy */
 async function postpone(
   later: readonly Postponed[],
@@ -125,4 +136,104 @@ async function postpone(
   const longest_seconds = Math.max(...later.map(({ delay_seconds }) => delay_seconds));
   logger.info('messages postponed: the provider allows no more now', { count: later.length, longest_seconds });
   return later.filter((_, i) => sent[i]?.status === 'rejected');
+}
+
+/** What the stage sets for a channel's function. */
+export interface ChannelSettings
+  extends Pick<DeliverDeps, 'channels' | 'claim_ms'>,
+    Pick<ChannelFunctionDeps, 'queues'> {
+  readonly policy: RetryPolicy;
+  readonly breaker: BreakerPolicy;
+  /** Milliseconds that a send may take. */
+  readonly send_ms: number;
+}
+
+/** What one instance of a channel's function reaches: the adapters of AWS, or a simulation's twins of them. */
+export interface ChannelPorts
+  extends Pick<ChannelFunctionDeps, 'giveBack'>,
+    Pick<DeliverDeps, 'rows' | 'records' | 'contents' | 'successors' | 'retries' | 'sender' | 'inSendTime'>,
+    Pick<DeliverDeps, 'clock' | 'random'>,
+    Pick<AdmissionDeps, 'receiver' | 'mayUse'>,
+    Pick<BreakerDeps, 'addressedBy'> {
+  /** Told of each send: rows and records may wait with an outcome for those of others. */
+  readonly sends: SendsUnderWay;
+  readonly breakers: BreakerStore;
+  readonly budgets: ChannelBudgets;
+  /** @param options `ref` false: nothing need await it, so it keeps no process alive */
+  readonly pause: (ms: number, value?: undefined, options?: { readonly ref?: boolean }) => Promise<void>;
+}
+
+/** The handler of a channel's function: budgets, behind them breakers, behind them the delivery. */
+export function bindChannel(
+  channel: Channel,
+  { policy, breaker, send_ms, queues, ...delivery }: ChannelSettings,
+  { breakers, budgets, giveBack, mayUse, receiver, addressedBy, sends, sender, ...ports }: ChannelPorts,
+  observability: Observability,
+) {
+  const { rows, clock, random, pause } = ports;
+  const gate = new BreakerGate({
+    store: breakers,
+    policy: breaker,
+    clock,
+    random,
+    addressedBy,
+    budgetOf: async (row) => (receiver === ACCOUNT ? budgets.lastingPerSecond() : (await receiver(row))?.per_second),
+    pause: (ms) => pause(ms, undefined, { ref: false }),
+    probe_ms: send_ms + UNTIL_SEND_MS,
+    ...breakerTelemetry(observability),
+  });
+  const admission = createAdmission({
+    breakers: gate,
+    channel,
+    budgets,
+    receiver,
+    mayUse,
+    policy,
+    clock,
+    pause,
+    rowToSend: (received) => rowToSend(received, { rows, clock, policy }),
+  });
+  return createHandler(
+    {
+      admission,
+      giveBack,
+      queues,
+      deliver: {
+        ...ports,
+        ...delivery,
+        sender: { ...sender, send: (one, signal) => sends.during(() => sender.send(one, signal)) },
+        policy,
+      },
+    },
+    observability,
+  );
+}
+
+/** Milliseconds from a probe's admission to its send, beside what the send may take. */
+const UNTIL_SEND_MS = 5_000;
+
+export interface ChannelBudgets extends Budgets {
+  /** What the account may send per second while an outage lasts, where that is known. Never rejects. */
+  lastingPerSecond(): Promise<number | undefined>;
+}
+
+/** More asks than a batch has. */
+const TOGETHER = { max: 100, wait_ms: SETTLE_WAIT_MS };
+
+/**
+ * The budgets of one instance, which reserve at once what a batch asks for at the same moment.
+ * @param pacer of the account; only e-mail has one
+ */
+export function gatheredBudgets(
+  { pacer, receivers }: { readonly pacer?: Pacer | undefined; readonly receivers: ReceiverPacer },
+  when: Pick<GatherOptions<unknown>, 'schedule'> = {},
+): ChannelBudgets {
+  const together = { ...TOGETHER, ...when };
+  return {
+    reserve: gather<Ask, Allowance>(async (asks) => (await pacer?.reserve(asks)) ?? [], together),
+    exceeded: async (limit) => pacer?.exceeded(limit),
+    reserveAt: gather<ReceiverAsk, Allowance>((asks) => receivers.reserve(asks), together),
+    blocked: (key, until) => receivers.blocked(key, until),
+    lastingPerSecond: async () => pacer?.lastingPerSecond(),
+  };
 }

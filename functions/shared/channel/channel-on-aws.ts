@@ -21,7 +21,7 @@ import type { Observability } from '../runtime/observability.ts';
 import { onFirstUse } from '../runtime/on-first-use.ts';
 import type { PacerEnv } from '../runtime/pacer.ts';
 import { createSecretsAndKeys } from '../runtime/secrets-and-keys.ts';
-import { bindChannel, type ChannelPorts, gatheredBudgets } from './bind-channel.ts';
+import { bindChannel, type ChannelPorts, gatheredBudgets } from './channel-function.ts';
 
 type SenderEnv = v.InferOutput<typeof senderEnv>;
 

@@ -1,3 +1,5 @@
+import { heldSince } from '../../../src/core/breaker/breaker.ts';
+import type { BreakerDeps } from '../../../src/core/breaker/shared-breakers.ts';
 import type { DeliveryReport } from '../../../src/core/delivery/attempt.ts';
 import type { Holder } from '../../../src/core/delivery/ports.ts';
 import type { Verdict } from '../../../src/core/delivery/verdict.ts';
@@ -147,4 +149,19 @@ function holderName(holder: Holder): string {
   if ('worker' in holder) return 'a worker without time';
   if ('storage' in holder) return holder.storage;
   return 'breaker' in holder ? holder.breaker : `the budget of ${holder.budget}`;
+}
+
+/** What operators are told of the breakers. */
+export function breakerTelemetry({ logger, metrics }: Observability): Pick<BreakerDeps, 'onTransition' | 'onFault'> {
+  return {
+    onTransition(to, breaker) {
+      const { id, since, error_type, probe_at } = breaker;
+      count(metrics, to === 'opened' ? 'BreakersOpened' : 'BreakersClosed');
+      const line = { breaker: id, since, error_type, held: heldSince(breaker) };
+      if (to === 'opened') logger.warn('breaker opened: its notifications are held', { ...line, probe_at });
+      else logger.info('breaker closed', line);
+    },
+    onFault: (error) =>
+      logger.warn('the state of the breakers could not be read or written', { error: error as Error }),
+  };
 }

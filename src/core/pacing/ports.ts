@@ -20,9 +20,9 @@ export interface Budgets {
   blocked(key: string, until: number): Promise<void>;
 }
 
-export interface PacedGateDeps {
+export interface AdmissionDeps {
   /** Asked for what a budget admits. */
-  readonly inner: ProviderGate;
+  readonly breakers: ProviderGate;
   readonly channel: string;
   readonly budgets: Budgets;
   /**
@@ -49,7 +49,15 @@ export interface Postponed {
   readonly slot?: string;
 }
 
-export interface Screened {
+export interface AdmissionGate {
+  /** Before the claims: what of a batch may be sent now, and when the rest may try again. Never rejects. */
+  screen(batch: readonly ReceivedMessage[]): Promise<Admitted>;
+}
+
+/** What was decided for a batch before its rows are claimed, and the answer for each row that is. */
+export interface Admitted extends ProviderGate {
   readonly now: readonly ReceivedMessage[];
   readonly later: readonly Postponed[];
+  /** Seconds that its attempts have waited for their slots so far. */
+  readonly waited: number;
 }

@@ -2,12 +2,11 @@ import { describe, expect, it } from 'vitest';
 import type { SendResult } from '../../../src/core/delivery/sender.ts';
 import type { Priority } from '../../../src/core/model/channels.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
-import type { PacedGate } from '../../../src/core/pacing/paced-gate.ts';
 import type { Allowance } from '../../../src/core/pacing/plan-reservation.ts';
 import type { ReceiverAsk } from '../../../src/core/pacing/receiver-pacer.ts';
 import { VirtualTime } from '../../../tools/simulation/engine/virtual-time.ts';
 import { MemoryPacing } from '../../../tools/simulation/twins/pipeline-state.ts';
-import { accountGate, pacerAt, receiversAt, slotsOf } from '../../support/pacing.ts';
+import { accountGate, pacerAt, receiversAt, slotsOf, type WorkerGate } from '../../support/pacing.ts';
 import { dueRow } from '../../support/rows.ts';
 
 const START = new Date('2026-03-01T10:30:00.000Z');
@@ -136,7 +135,7 @@ class Posts {
     return batch;
   }
 
-  async #post(row: NotificationRow, gate: PacedGate, clock: () => Date): Promise<void> {
+  async #post(row: NotificationRow, gate: WorkerGate, clock: () => Date): Promise<void> {
     if (Date.parse(row.work_at ?? '') > clock().getTime()) {
       this.#again(row, clock);
       return;

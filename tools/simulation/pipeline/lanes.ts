@@ -1,4 +1,4 @@
-import { bindChannel, type ChannelPorts, gatheredBudgets } from '../../../functions/shared/channel/bind-channel.ts';
+import { bindChannel, type ChannelPorts, gatheredBudgets } from '../../../functions/shared/channel/channel-function.ts';
 import { LANE_SETTINGS } from '../../../lib/config/lane-config.ts';
 import { gather, SETTLE_WAIT_MS } from '../../../src/adapters/batching/gather.ts';
 import type { Returned } from '../../../src/adapters/sqs/lanes.ts';
@@ -7,10 +7,10 @@ import type { SendResult } from '../../../src/core/delivery/sender.ts';
 import { CHANNELS, type Channel, LANES, type Lane } from '../../../src/core/model/channels.ts';
 import type { QueueMessage } from '../../../src/core/model/queue-message.ts';
 import type { AccountLimits } from '../../../src/core/pacing/account.ts';
-import { ACCOUNT } from '../../../src/core/pacing/paced-gate.ts';
+import { ACCOUNT } from '../../../src/core/pacing/admission.ts';
 import { Pacer } from '../../../src/core/pacing/pacer.ts';
 import { DEFAULT_PACING_POLICY } from '../../../src/core/pacing/pacing-policy.ts';
-import type { PacedGateDeps } from '../../../src/core/pacing/ports.ts';
+import type { AdmissionDeps } from '../../../src/core/pacing/ports.ts';
 import { ReceiverPacer } from '../../../src/core/pacing/receiver-pacer.ts';
 import type { PacingStore } from '../../../src/core/pacing/registers.ts';
 import type { Send } from '../audit/promises.ts';
@@ -214,7 +214,7 @@ function stateOf(channel: Channel, env: Env, world: World): Pick<ChannelPorts, '
 }
 
 /** The rates that the senders know. */
-function receiverOf(channel: Channel): PacedGateDeps['receiver'] {
+function receiverOf(channel: Channel): AdmissionDeps['receiver'] {
   const per_second = { email: undefined, slack: 1, teams: 4, webhook: undefined }[channel];
   return async ({ integration_config_id: key }) =>
     per_second === undefined || key === undefined ? undefined : { key, per_second };

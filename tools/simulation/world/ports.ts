@@ -1,4 +1,4 @@
-import type { ChannelPorts, ChannelSettings } from '../../../functions/shared/channel/bind-channel.ts';
+import type { ChannelPorts, ChannelSettings } from '../../../functions/shared/channel/channel-function.ts';
 import type { Observability } from '../../../functions/shared/runtime/observability.ts';
 import {
   GatheredError,

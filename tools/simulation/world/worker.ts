@@ -3,12 +3,12 @@ import {
   type ChannelBudgets,
   type ChannelPorts,
   type ChannelSettings,
-} from '../../../functions/shared/channel/bind-channel.ts';
+} from '../../../functions/shared/channel/channel-function.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../../src/core/breaker/breaker-policy.ts';
 import type { BreakerStore } from '../../../src/core/breaker/shared-breakers.ts';
 import { FUNCTION_MS } from '../../../src/core/delivery/policy/attempt-times.ts';
 import type { ReceivedMessage } from '../../../src/core/model/queue-message.ts';
-import { ACCOUNT } from '../../../src/core/pacing/paced-gate.ts';
+import { ACCOUNT } from '../../../src/core/pacing/admission.ts';
 import type { Allowance } from '../../../src/core/pacing/plan-reservation.ts';
 import { doneOf, eventOf } from '../models/event-source.ts';
 import { MemoryBreakers } from '../twins/pipeline-state.ts';

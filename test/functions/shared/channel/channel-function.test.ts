@@ -11,13 +11,14 @@ import {
 import type { SQSEvent } from 'aws-lambda';
 import { type FauxqsServer, startFauxqs } from 'fauxqs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createHandler, type Pacing } from '../../../../functions/shared/channel/channel-function.ts';
+import { createHandler } from '../../../../functions/shared/channel/channel-function.ts';
 import { createRetryQueue, returnToQueue } from '../../../../src/adapters/sqs/lanes.ts';
 import { PASS_THROUGH } from '../../../../src/core/delivery/ports.ts';
 import type { Sender, SendResult } from '../../../../src/core/delivery/sender.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../../src/core/model/retry-policy.ts';
+import type { AdmissionGate } from '../../../../src/core/pacing/ports.ts';
 import { MemoryTables } from '../../../../tools/simulation/twins/memory-tables.ts';
-import { UNPACED } from '../../../support/pacing.ts';
+import { unpaced } from '../../../support/pacing.ts';
 import { CONTENT, dueRow, messageFor, T0 } from '../../../support/rows.ts';
 
 const PATIENT = { getRemainingTimeInMillis: () => 60_000 };
@@ -48,7 +49,7 @@ describe('a channel function', () => {
     url = QueueUrl;
   });
 
-  function functionWith(result: SendResult, sent: string[] = [], pacing = UNPACED) {
+  function functionWith(result: SendResult, sent: string[] = [], admission = unpaced()) {
     const sender: Sender = {
       async send({ log_id }) {
         sent.push(log_id);
@@ -60,13 +61,12 @@ describe('a channel function', () => {
       {
         giveBack: (queue, returned) => returnToQueue(sqs, queue, returned),
         queues,
-        pacing,
+        admission,
         deliver: {
           rows: tables.rows,
           records: tables.records,
           contents: tables.contents,
           sender,
-          gate: PASS_THROUGH,
           successors: tables.successors,
           retries: createRetryQueue(sqs, { email: queues, slack: queues, teams: queues, webhook: queues }),
           policy: DEFAULT_RETRY_POLICY,
@@ -182,18 +182,23 @@ describe('a channel function', () => {
   it('sends copies of what the provider allows no more now, so that their receives start anew', async () => {
     await give('a', 'b');
     const sent: string[] = [];
-    const pacing: Pacing = {
+    const admission: AdmissionGate = {
       screen: async (batch) => ({
         now: batch.filter(({ message }) => message.log_id === 'a'),
         later: batch
           .filter(({ message }) => message.log_id === 'b')
           .map((received) => ({ received, delay_seconds: 1 })),
+        waited: 0,
+        ...PASS_THROUGH,
       }),
-      takeWaited: () => 0,
     };
     const event = await receive();
     const original = event.Records.find(({ body }) => body.includes('"b"'));
-    const { batchItemFailures } = await functionWith({ ok: true, response_code: '200' }, sent, pacing)(event, PATIENT);
+    const { batchItemFailures } = await functionWith(
+      { ok: true, response_code: '200' },
+      sent,
+      admission,
+    )(event, PATIENT);
     expect(batchItemFailures).toEqual([]);
     expect(sent).toEqual(['a']);
     expect(tables.log.get('b')).toMatchObject({ send_status: 'FAILED', send_attempts: 1 });
@@ -208,12 +213,16 @@ describe('a channel function', () => {
     // There is no express queue here.
     const urgent = dueRow({ log_id: 'b', priority: 'urgent' });
     await sqs.send(new SendMessageCommand({ QueueUrl: url, MessageBody: JSON.stringify(messageFor(urgent)) }));
-    const pacing: Pacing = {
-      screen: async (batch) => ({ now: [], later: batch.map((received) => ({ received, delay_seconds: 60 })) }),
-      takeWaited: () => 0,
+    const admission: AdmissionGate = {
+      screen: async (batch) => ({
+        now: [],
+        later: batch.map((received) => ({ received, delay_seconds: 60 })),
+        waited: 0,
+        ...PASS_THROUGH,
+      }),
     };
     const event = await receive();
-    const { batchItemFailures } = await functionWith({ ok: true, response_code: '200' }, [], pacing)(event, PATIENT);
+    const { batchItemFailures } = await functionWith({ ok: true, response_code: '200' }, [], admission)(event, PATIENT);
     expect(batchItemFailures).toEqual([{ itemIdentifier: event.Records[0]?.messageId }]);
     expect(await counts()).toMatchObject({ in_flight: 1, delayed: 0 });
   });

@@ -1,7 +1,11 @@
 import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics } from '@aws-lambda-powertools/metrics';
 import { describe, expect, it } from 'vitest';
-import { bindChannel, type ChannelPorts, gatheredBudgets } from '../../../../functions/shared/channel/bind-channel.ts';
+import {
+  bindChannel,
+  type ChannelPorts,
+  gatheredBudgets,
+} from '../../../../functions/shared/channel/channel-function.ts';
 import { SendsUnderWay } from '../../../../src/adapters/batching/gather.ts';
 import type { Returned } from '../../../../src/adapters/sqs/lanes.ts';
 import { FUNCTION_MS } from '../../../../src/core/delivery/policy/attempt-times.ts';
@@ -9,8 +13,8 @@ import type { SendResult } from '../../../../src/core/delivery/sender.ts';
 import type { NotificationRow } from '../../../../src/core/model/notification.ts';
 import type { QueueMessage, ReceivedMessage } from '../../../../src/core/model/queue-message.ts';
 import { fnv1a } from '../../../../src/core/model/work-index.ts';
-import { ACCOUNT } from '../../../../src/core/pacing/paced-gate.ts';
-import type { PacedGateDeps } from '../../../../src/core/pacing/ports.ts';
+import { ACCOUNT } from '../../../../src/core/pacing/admission.ts';
+import type { AdmissionDeps } from '../../../../src/core/pacing/ports.ts';
 import { VirtualTime } from '../../../../tools/simulation/engine/virtual-time.ts';
 import { doneOf, eventOf } from '../../../../tools/simulation/models/event-source.ts';
 import { MemoryBreakers, MemoryPacing } from '../../../../tools/simulation/twins/pipeline-state.ts';
@@ -35,7 +39,7 @@ function laneWith({
   receiver = ACCOUNT,
 }: {
   readonly answer?: () => SendResult;
-  readonly receiver?: PacedGateDeps['receiver'];
+  readonly receiver?: AdmissionDeps['receiver'];
 } = {}) {
   const time = new VirtualTime(T0);
   const sent: { log_id: string; at: number }[] = [];

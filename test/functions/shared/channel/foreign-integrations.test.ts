@@ -6,10 +6,10 @@ import { webhookTargets } from '../../../../src/adapters/webhook/sender.ts';
 import { chosenIntegration } from '../../../../src/core/delivery/conduct-attempt.ts';
 import { CHANNELS } from '../../../../src/core/model/channels.ts';
 import type { NotificationRow } from '../../../../src/core/model/notification.ts';
-import { ACCOUNT, type PacedGate } from '../../../../src/core/pacing/paced-gate.ts';
+import { ACCOUNT } from '../../../../src/core/pacing/admission.ts';
 import { VirtualTime } from '../../../../tools/simulation/engine/virtual-time.ts';
 import { MemoryPacing } from '../../../../tools/simulation/twins/pipeline-state.ts';
-import { accountGate, pacerAt, receiversAt } from '../../../support/pacing.ts';
+import { accountGate, pacerAt, receiversAt, type WorkerGate } from '../../../support/pacing.ts';
 import { dueRow, messageFor, received } from '../../../support/rows.ts';
 
 const SECRETS: Readonly<Record<string, object>> = {
@@ -37,7 +37,7 @@ it.each(CHANNELS)(
       webhook: webhookTargets(credentials).receiver,
     }[channel] as typeof ACCOUNT;
     const limits = { per_second: 14, sent_24h: 0, sending: true, enforcement: 'HEALTHY', production: true };
-    const instance = (): PacedGate => {
+    const instance = (): WorkerGate => {
       const pacer = pacerAt(time.clock, {
         store: memory.store,
         channel,

@@ -3,8 +3,11 @@ import { Metrics } from '@aws-lambda-powertools/metrics';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { SQSEvent } from 'aws-lambda';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { bindChannel, type ChannelPorts } from '../../../../functions/shared/channel/bind-channel.ts';
-import { createHandler } from '../../../../functions/shared/channel/channel-function.ts';
+import {
+  bindChannel,
+  type ChannelPorts,
+  createHandler,
+} from '../../../../functions/shared/channel/channel-function.ts';
 import { stateOnAws } from '../../../../functions/shared/channel/channel-on-aws.ts';
 import { createLaneAccess } from '../../../../functions/shared/channel/lane-access.ts';
 import { createPacer } from '../../../../functions/shared/runtime/pacer.ts';
@@ -14,10 +17,10 @@ import { FUNCTION_MS, QUEUE_CALL_MS, STATE_CALL_MS } from '../../../../src/core/
 import { PASS_THROUGH, type ProviderGate } from '../../../../src/core/delivery/ports.ts';
 import type { Channel } from '../../../../src/core/model/channels.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../../src/core/model/retry-policy.ts';
-import { ACCOUNT } from '../../../../src/core/pacing/paced-gate.ts';
+import { ACCOUNT } from '../../../../src/core/pacing/admission.ts';
 import { DEFAULT_PACING_POLICY } from '../../../../src/core/pacing/pacing-policy.ts';
 import { MemoryTables } from '../../../../tools/simulation/twins/memory-tables.ts';
-import { UNPACED } from '../../../support/pacing.ts';
+import { unpaced } from '../../../support/pacing.ts';
 import { CONTENT, dueRow, messageFor, T0 } from '../../../support/rows.ts';
 
 const OBSERVABILITY = { logger: new Logger({ logLevel: 'SILENT' }), metrics: new Metrics({ namespace: 'test' }) };
@@ -69,7 +72,7 @@ function channelFunction(channel: Channel, gate?: ProviderGate, claims: { hang_m
     gate === undefined
       ? bindChannel(channel, SETTINGS, { ...ports, ...silentState(channel) }, OBSERVABILITY)
       : createHandler(
-          { ...SETTINGS, ...ports, pacing: UNPACED, deliver: { ...SETTINGS, ...ports, gate } },
+          { ...SETTINGS, ...ports, admission: unpaced(gate), deliver: { ...SETTINGS, ...ports } },
           OBSERVABILITY,
         );
   const give = (count: number): SQSEvent => ({

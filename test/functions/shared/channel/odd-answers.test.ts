@@ -6,7 +6,6 @@ import { createHandler } from '../../../../functions/shared/channel/channel-func
 import { createSlackSender } from '../../../../src/adapters/slack/sender.ts';
 import { createTeamsSender } from '../../../../src/adapters/teams/sender.ts';
 import { createWebhookSender } from '../../../../src/adapters/webhook/sender.ts';
-import { PASS_THROUGH } from '../../../../src/core/delivery/ports.ts';
 import type { Sender } from '../../../../src/core/delivery/sender.ts';
 import type { Channel } from '../../../../src/core/model/channels.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../../src/core/model/retry-policy.ts';
@@ -14,7 +13,7 @@ import { MemoryTables } from '../../../../tools/simulation/twins/memory-tables.t
 import { ANSWERS, type AnswerCase } from '../../../corpus/answers/cases.ts';
 import { type RawReceiver, startRawReceiver } from '../../../support/http/raw-receiver.ts';
 import { credentialsOf } from '../../../support/memory-secrets.ts';
-import { UNPACED } from '../../../support/pacing.ts';
+import { unpaced } from '../../../support/pacing.ts';
 import { dueRow, iso, messageFor, T0 } from '../../../support/rows.ts';
 
 const QUIET = { logger: new Logger({ logLevel: 'SILENT' }), metrics: new Metrics({ namespace: 'test' }) };
@@ -46,7 +45,7 @@ async function deliver(door: Door, answer: AnswerCase) {
   const tables = new MemoryTables(() => T0);
   const handler = createHandler(
     {
-      pacing: UNPACED,
+      admission: unpaced(),
       giveBack: async () => 0,
       queues: { express: LANE, standard: LANE },
       deliver: {
@@ -55,7 +54,6 @@ async function deliver(door: Door, answer: AnswerCase) {
         contents: tables.contents,
         successors: tables.successors,
         sender,
-        gate: PASS_THROUGH,
         retries: { send: async () => {} },
         policy: DEFAULT_RETRY_POLICY,
         clock: () => T0,

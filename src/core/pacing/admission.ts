@@ -1,4 +1,4 @@
-import { type Admission, type Held, PASS_THROUGH, type ProviderGate } from '../delivery/ports.ts';
+import { type Admission, type Held, PASS_THROUGH } from '../delivery/ports.ts';
 import type { SendResult } from '../delivery/sender.ts';
 import { deadlineOf, LIMIT_MS } from '../delivery/verdict.ts';
 import type { NotificationRow } from '../model/notification.ts';
@@ -7,7 +7,7 @@ import { PRIORITY_POLICY } from '../model/retry-policy.ts';
 import { epochMs } from '../model/time.ts';
 import { LOOK_AHEAD_MS, useOf } from './pacing-policy.ts';
 import type { Allowance } from './plan-reservation.ts';
-import type { PacedGateDeps, PacedReceiver, Postponed, Screened } from './ports.ts';
+import type { AdmissionDeps, AdmissionGate, Admitted, PacedReceiver, Postponed } from './ports.ts';
 import { AHEAD_MS, earlierTry } from './receiver-slots.ts';
 
 /** What was decided for a message before its row was claimed: its slot, its wait, or to ask once it is claimed. */
@@ -27,32 +27,46 @@ const LONGEST_HOLD_MS = 3_600_000;
 const SHORTEST_HOLD_MS = 1_000;
 
 /**
- * Lets attempts through as their budgets allow, then asks the inner gate. What gets no slot within the look-ahead waits
- * in its lane if its row is not claimed yet, and otherwise on its row, as what a breaker holds.
+ * Whether attempts may be made now: whether their tenant may use the integration, then what budgets allow, then whether a
+ * breaker is open. It is asked once per batch. What gets no slot within the look-ahead waits in its lane if its row is not
+ * claimed yet, and otherwise on its row, as what a breaker holds.
  */
-export class PacedGate implements ProviderGate {
-  readonly #deps: PacedGateDeps;
+export function createAdmission(deps: AdmissionDeps): AdmissionGate {
+  const suspects: Suspects = new Map();
+  return { screen: (batch) => AdmittedBatch.of(batch, deps, suspects) };
+}
+
+/** By tenant, until when. */
+type Suspects = Map<string, number>;
+
+class AdmittedBatch implements Admitted {
+  now: readonly ReceivedMessage[] = [];
+  later: readonly Postponed[] = [];
+  readonly #deps: AdmissionDeps;
+  readonly #suspects: Suspects;
+  /** By log_id. */
   readonly #turns = new Map<string, Turn>();
-  /** By tenant, until when. */
-  readonly #suspects = new Map<string, number>();
-  /** Milliseconds that attempts have waited for their slots since this was last read. */
   #waited_ms = 0;
 
-  constructor(deps: PacedGateDeps) {
+  constructor(deps: AdmissionDeps, suspects: Suspects) {
     this.#deps = deps;
+    this.#suspects = suspects;
   }
 
-  /** Before the claim: keeps what may be sent now, and says when the rest may try again. Never rejects. */
-  async screen(batch: readonly ReceivedMessage[]): Promise<Screened> {
-    // What a dropped message left would count for a later one of its notification that is reserved for after its claim.
-    this.#turns.clear();
+  static async of(batch: readonly ReceivedMessage[], deps: AdmissionDeps, suspects: Suspects): Promise<AdmittedBatch> {
+    const admitted = new AdmittedBatch(deps, suspects);
     const [plain, forced] = [batch.filter((one) => !isForced(one)), batch.filter(isForced)];
-    const later =
-      this.#deps.receiver === ACCOUNT
-        ? await this.#screenForAccount(plain, forced)
-        : (await Promise.all(forced.map((one) => this.#screenForReceiver(one)))).flat();
-    const back = new Set(later.map(({ received }) => received));
-    return { now: batch.filter((received) => !back.has(received)), later };
+    admitted.later =
+      deps.receiver === ACCOUNT
+        ? await admitted.#screenForAccount(plain, forced)
+        : (await Promise.all(forced.map((one) => admitted.#screenForReceiver(one)))).flat();
+    const back = new Set(admitted.later.map(({ received }) => received));
+    admitted.now = batch.filter((received) => !back.has(received));
+    return admitted;
+  }
+
+  get waited(): number {
+    return this.#waited_ms / 1000;
   }
 
   async #screenForAccount(
@@ -128,11 +142,11 @@ export class PacedGate implements ProviderGate {
   }
 
   #isHeld([first]: readonly ReceivedMessage[]): boolean {
-    return first !== undefined && this.#deps.inner.holds?.(first.message) === true;
+    return first !== undefined && this.#deps.breakers.holds?.(first.message) === true;
   }
 
   async admit(row: NotificationRow, named: boolean): Promise<Admission> {
-    const { receiver, inner, mayUse } = this.#deps;
+    const { receiver, breakers, mayUse } = this.#deps;
     const turn = this.#turns.get(row.log_id);
     this.#turns.delete(row.log_id);
     if (!(await mayUse(row))) {
@@ -146,18 +160,11 @@ export class PacedGate implements ProviderGate {
       return this.#take(row, named, late ? await this.#reserve(row) : turn, ACCOUNT);
     }
     const paced = await receiver(row);
-    if (paced === undefined) return inner.admit(row, named);
+    if (paced === undefined) return breakers.admit(row, named);
     const earlier = earlierTry(row);
     const admission = await this.#take(row, named, turn ?? (await this.#reserveAt(paced, row, earlier)), paced.key);
     // One that it refuses again has a lower limit than we know.
     return admission.do === 'hold' || earlier.refused ? admission : { ...admission, paced: true };
-  }
-
-  /** The seconds that attempts have waited for their slots since the last call. */
-  takeWaited(): number {
-    const seconds = this.#waited_ms / 1000;
-    this.#waited_ms = 0;
-    return seconds;
   }
 
   #isSuspect(tenant_id: string): boolean {
@@ -193,7 +200,7 @@ export class PacedGate implements ProviderGate {
       this.#waited_ms += wait;
       await this.#deps.pause(wait);
     }
-    const admission = await this.#deps.inner.admit(row, named);
+    const admission = await this.#deps.breakers.admit(row, named);
     if (admission.do === 'hold') return admission;
     return {
       do: 'send',

@@ -2,19 +2,20 @@ import { describe, expect, it } from 'vitest';
 import { rowToSend } from '../../../src/core/delivery/claim-plan.ts';
 import { PASS_THROUGH, type ProviderGate } from '../../../src/core/delivery/ports.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
-import { ACCOUNT, PacedGate } from '../../../src/core/pacing/paced-gate.ts';
+import { ACCOUNT, createAdmission } from '../../../src/core/pacing/admission.ts';
 import type { Allowance, Ask } from '../../../src/core/pacing/plan-reservation.ts';
-import type { PacedGateDeps } from '../../../src/core/pacing/ports.ts';
+import type { AdmissionDeps } from '../../../src/core/pacing/ports.ts';
+import { batchByBatch } from '../../support/pacing.ts';
 import { at, dueRow, iso, messageFor, received, T0 } from '../../support/rows.ts';
 
 const NOW = T0.getTime();
 const HOUR = 3_600_000;
 const RULES = { clock: () => T0, policy: DEFAULT_RETRY_POLICY };
 
-function gateWith(answer: (ask: Ask) => Allowance, deps: Partial<PacedGateDeps> = {}) {
+function gateWith(answer: (ask: Ask) => Allowance, deps: Partial<AdmissionDeps> = {}) {
   const calls = { asks: [] as Ask[], pauses: [] as number[], exceeded: [] as string[], blocked: [] as unknown[] };
-  const gate = new PacedGate({
-    inner: PASS_THROUGH,
+  const admission = createAdmission({
+    breakers: PASS_THROUGH,
     channel: 'email',
     budgets: {
       reserve: async (ask) => {
@@ -37,7 +38,7 @@ function gateWith(answer: (ask: Ask) => Allowance, deps: Partial<PacedGateDeps> 
     pause: async (ms) => void calls.pauses.push(ms),
     ...deps,
   });
-  return { gate, calls };
+  return { gate: batchByBatch(admission), calls };
 }
 const rate = ({ count }: Ask): Allowance => ({ slots: [], waits: Array(count).fill(NOW + 42_000), why: 'rate' });
 const quota = ({ count }: Ask): Allowance => ({ slots: [], waits: Array(count).fill(NOW + 8 * HOUR), why: 'quota' });
@@ -55,12 +56,13 @@ describe('the gate of a channel with one budget for all', () => {
     const batch = ['a', 'b', 'c']
       .map((log_id) => message({ log_id }))
       .concat(message({ log_id: 'u', priority: 'urgent' }));
-    expect(await gate.screen(batch)).toEqual({ now: batch, later: [] });
+    const admitted = await gate.screen(batch);
+    expect(admitted).toEqual({ now: batch, later: [] });
     expect(calls.asks.map(({ use, count }) => `${use} ${count}`)).toEqual(['standard 3', 'express 1']);
     for (const log_id of ['c', 'a']) expect(await gate.admit(row({ log_id }), false)).toMatchObject({ do: 'send' });
     expect(calls.pauses).toEqual([100]);
-    expect(gate.takeWaited()).toBe(0.1);
-    expect(gate.takeWaited()).toBe(0);
+    expect(admitted.waited).toBe(0.1);
+    expect((await gate.screen([])).waited).toBe(0);
   });
 
   it('postpones unclaimed what gets no slot', async () => {
@@ -102,7 +104,7 @@ describe('the gate of a channel with one budget for all', () => {
   });
 
   it('asks for nothing while a breaker holds all e-mail: what is held uses no slot', async () => {
-    const { gate, calls } = gateWith(rate, { inner: { ...PASS_THROUGH, holds: () => true } });
+    const { gate, calls } = gateWith(rate, { breakers: { ...PASS_THROUGH, holds: () => true } });
     const batch = [message({ log_id: 'a' })];
     expect(await gate.screen(batch)).toEqual({ now: batch, later: [] });
     expect(calls.asks).toEqual([]);
@@ -155,7 +157,7 @@ describe('the gate of a channel with one budget for all', () => {
   });
 
   it('asks for a slot for what is sent by name although a breaker holds all e-mail', async () => {
-    const { gate, calls } = gateWith(quota, { inner: { ...PASS_THROUGH, holds: () => true } });
+    const { gate, calls } = gateWith(quota, { breakers: { ...PASS_THROUGH, holds: () => true } });
     const named = received(messageFor(row({ log_id: 'a' }), { options: { force: true, named: true } }));
     expect((await gate.screen([named])).now).toEqual([named]);
     expect(await gate.admit(row({ log_id: 'a' }), true)).toMatchObject({ do: 'hold' });
@@ -177,7 +179,7 @@ describe('the gate of a channel with one budget for all', () => {
 describe('a notification that names an integration of another tenant', () => {
   const theirs = { tenant_id: 'tenant-2', integration_config_id: 'IC1' };
   const mayUse = async ({ tenant_id }: { tenant_id: string }) => tenant_id === 'tenant-1';
-  const inner = (asked: string[]): ProviderGate => ({
+  const breakers = (asked: string[]): ProviderGate => ({
     admit: (...args) => {
       asked.push(args[0].log_id);
       return PASS_THROUGH.admit(...args);
@@ -187,7 +189,7 @@ describe('a notification that names an integration of another tenant', () => {
   it('reserves nothing at a receiver, and takes neither slot nor probe of its breaker', async () => {
     const asked: string[] = [];
     const receiver = async () => ({ key: 'IC1', per_second: 4 });
-    const { gate, calls } = gateWith(rate, { receiver, mayUse, inner: inner(asked) });
+    const { gate, calls } = gateWith(rate, { receiver, mayUse, breakers: breakers(asked) });
     const admission = await gate.admit(row({ log_id: 'b', ...theirs }), false);
     if (admission.do !== 'send') throw new Error('held');
     await admission.report({ ok: false, error_type: 'RATE_LIMITED', message: 'no' });
@@ -199,7 +201,7 @@ describe('a notification that names an integration of another tenant', () => {
   it('of e-mail books one slot at most: its tenant is reserved for after the claim from then on', async () => {
     const asked: string[] = [];
     const slots = ({ count }: Ask): Allowance => ({ slots: Array(count).fill(NOW), waits: [] });
-    const { gate, calls } = gateWith(slots, { mayUse, inner: inner(asked) });
+    const { gate, calls } = gateWith(slots, { mayUse, breakers: breakers(asked) });
     await gate.screen([message({ log_id: 'b-1', ...theirs })]);
     expect(calls.asks).toHaveLength(1);
     expect(await gate.admit(row({ log_id: 'b-1', ...theirs }), false)).toMatchObject({ do: 'send' });
