@@ -12,6 +12,11 @@ const STATES: Readonly<Record<string, Word>> = {
   },
   due: { name: 'Due', tone: 'busy', meaning: 'Its time has come; the next sweep, or a queued message, sends it.' },
   waiting: { name: 'Waiting', tone: 'wait', meaning: 'It waits for its next retry.' },
+  held: {
+    name: 'Held',
+    tone: 'wait',
+    meaning: 'Its provider is down; it is sent when the provider is back, and uses up no retry.',
+  },
   dead: { name: 'Dead', tone: 'bad', meaning: 'Given up, with a dead letter: it needs a person.' },
   stopped: {
     name: 'Stopped',
@@ -93,6 +98,12 @@ export const exclusionWord = (reason: string): string => EXCLUSIONS[reason] ?? r
 /** A column of a row as text; empty without a value. */
 export function columnText(row: Readonly<Record<string, unknown>>, name: string): string {
   return row[name] === undefined || row[name] === null ? '' : String(row[name]);
+}
+
+/** When a notification is tried next; undefined: it is not, or nobody knows. */
+export function nextTryOf({ state, held_until, work_at }: Readonly<Record<string, unknown>>): string | undefined {
+  const next = state === 'held' ? held_until : state === 'waiting' || state === 'due' ? work_at : undefined;
+  return typeof next === 'string' ? next : undefined;
 }
 
 /** `Slack` and the like; an unknown channel as it is written. */

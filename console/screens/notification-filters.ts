@@ -19,7 +19,8 @@ export type Period = (typeof PERIODS)[number];
 const HOURS: Readonly<Record<Period, number>> = { '1 hour': 1, '7 days': 168, '30 days': 720, '1 year': 8_760 };
 
 export const STATUS_NAMES: Readonly<Record<(typeof LIST_STATUSES)[number], string>> = {
-  due: 'Due or waiting',
+  due: 'Unfinished',
+  held: 'Held',
   dead: 'Dead',
   PENDING: 'Pending',
   SENDING: 'Sending',
@@ -68,12 +69,13 @@ const hoursBefore = (time: number, hours: number): string => new Date(time - hou
 
 /** The API's own period: all that is due or dead, whatever its age, and the last 24 hours of everything else. */
 export function defaultPeriod({ api: { status } }: ListFilters): 'Any time' | 'Last 24 hours' {
-  return status === 'due' || status === 'dead' ? 'Any time' : 'Last 24 hours';
+  return status === 'due' || status === 'held' || status === 'dead' ? 'Any time' : 'Last 24 hours';
 }
 
 /** What an operation may do with the notifications of a list. A list of those that nothing can be done with has none. */
 const KINDS: Readonly<Record<(typeof LIST_STATUSES)[number], readonly OperationKind[]>> = {
   due: ['retry', 'cancel'],
+  held: [],
   dead: ['redrive', 'give_up'],
   PENDING: ['retry', 'cancel'],
   SENDING: [],

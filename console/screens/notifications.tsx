@@ -12,7 +12,7 @@ import { ConditionSelects, Select } from '../parts/select.tsx';
 import { OpsCommands } from '../parts/shell-command.tsx';
 import { type Column, ListTable, linkColumn, stateColumn } from '../parts/table.tsx';
 import { count, Time } from '../parts/time.tsx';
-import { causeWord, channelName, stateWord, columnText as text } from '../parts/words.ts';
+import { causeWord, channelName, nextTryOf, stateWord, columnText as text } from '../parts/words.ts';
 import { ActOnChosen, type Chosen, choice } from './notification/selection.tsx';
 import {
   defaultPeriod,
@@ -64,7 +64,7 @@ const columns = (pageOf: (log_id: string) => string): readonly Column<Notificati
     title: 'Next try',
     width: '6rem',
     align: 'right',
-    cell: (row) => <Time at={row.state === 'waiting' || row.state === 'due' ? text(row, 'work_at') : undefined} />,
+    cell: (row) => <Time at={nextTryOf(row)} />,
   },
   {
     title: 'Created',

@@ -39,8 +39,8 @@ export function OverviewScreen() {
 }
 
 function headline(overview: Overview): string {
-  const { dead, due, waiting, in_flight } = sums(overview);
-  const onTheWay = due + waiting + in_flight;
+  const { dead, due, waiting, held, in_flight } = sums(overview);
+  const onTheWay = due + waiting + held + in_flight;
   const about = dead > 0 && overview.channels.some(({ estimated }) => estimated) ? 'About ' : '';
   const down = overview.breakers.filter(({ state }) => state === 'open').length;
   if (dead > 0 && down > 0)
@@ -53,14 +53,21 @@ function headline(overview: Overview): string {
 }
 
 function Figures({ overview }: { readonly overview: Overview }) {
-  const { dead, due, waiting, in_flight, oldest } = sums(overview);
+  const { dead, due, waiting, held, in_flight, oldest } = sums(overview);
   const estimated = overview.channels.some((figures) => figures.estimated);
   const late = oldest === null ? 'nothing is late' : ['oldest ', <Time at={oldest} />];
   const causes = dead === 0 ? 'nothing needs you' : plural(overview.causes.length, 'cause');
   const figures = [
     { label: 'Dead', value: dead, hint: causes, href: '/dead-letters' },
+    {
+      label: 'Unfinished',
+      value: due + in_flight + held + waiting,
+      hint: 'due + in flight + held + waiting',
+      status: 'due',
+    },
     { label: 'Due', value: due, hint: late, status: 'due' },
     { label: 'In flight', value: in_flight, hint: 'being sent now', status: 'SENDING' },
+    { label: 'Held', value: held, hint: 'until their provider is back', status: 'held' },
     { label: 'Waiting', value: waiting, hint: 'for their next retry', status: 'RETRY' },
   ];
   return (
@@ -68,7 +75,7 @@ function Figures({ overview }: { readonly overview: Overview }) {
       {figures.map(({ label, value, hint, status, href = hrefOf('/notifications', { status }) }) => (
         <a key={label} class={`figure tone-${label === 'Dead' && value > 0 ? 'bad' : 'none'}`} href={href}>
           <span class="figure-label">{label}</span>
-          <span class="figure-value">{estimated && label !== 'In flight' ? about(value) : count(value)}</span>
+          <span class="figure-value">{estimated ? about(value) : count(value)}</span>
           <span class="faint small">{hint}</span>
         </a>
       ))}
@@ -77,8 +84,9 @@ function Figures({ overview }: { readonly overview: Overview }) {
 }
 
 function sums({ channels }: Overview) {
-  const sum = (name: 'due' | 'dead' | 'waiting' | 'in_flight') =>
+  const sum = (name: 'due' | 'dead' | 'waiting' | 'held' | 'in_flight') =>
     channels.reduce((total, figures) => total + figures[name], 0);
   const [oldest = null] = channels.flatMap(({ oldest_due_at }) => oldest_due_at ?? []).sort();
-  return { dead: sum('dead'), due: sum('due'), waiting: sum('waiting'), in_flight: sum('in_flight'), oldest };
+  const [dead, due, waiting] = [sum('dead'), sum('due'), sum('waiting')];
+  return { dead, due, waiting, held: sum('held'), in_flight: sum('in_flight'), oldest };
 }

@@ -11,7 +11,8 @@ import { Problem } from '../core/model/problem.ts';
 import { withoutAddresses } from '../core/model/text.ts';
 import type { AuditRecord } from '../core/operator/audit.ts';
 import { ALWAYS, matches, periodOf, type SearchFilter } from '../core/operator/search-filter.ts';
-import { datedView, heldBy, remedyFor, viewOf } from '../core/operator/views/notification-view.ts';
+import { holderOf } from '../core/operator/views/held.ts';
+import { datedView, heldBy, heldView, remedyFor, viewOf } from '../core/operator/views/notification-view.ts';
 import { invalid } from '../http/check.ts';
 import { possibleFor } from './chosen/actions.ts';
 import { isOfAnyTenant, type LIST_STATUSES, shellCommand } from './contract/choices.ts';
@@ -24,6 +25,7 @@ import {
 import type { OperationFilter } from './contract/operations.ts';
 import type { OperatorDeps } from './deps.ts';
 import { listCopies, listNotifications } from './list-notifications.ts';
+import { breakersNow } from './overview.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -59,7 +61,7 @@ export interface NotificationQuery extends OperationFilter {
 }
 
 /**
- * One page of the notifications that match: those of any age that are `due` or `dead`; or else what was created between
+ * One page of the notifications that match: those of any age that are `due`, `held` or `dead`; or else what was created between
  * `from` and `to`, by default in the last 24 hours. @throws Problem for a cursor of another list
  */
 export async function findNotifications(query: NotificationQuery, deps: OperatorDeps): Promise<NotificationList> {
@@ -100,16 +102,18 @@ async function findWithin(
 ): Promise<NotificationList> {
   const { status, q, more, limit, cursor, full = false } = query;
   const now = deps.clock();
-  const view = (row: ForeignRow) => datedView(row, now);
+  const breakers = await breakersNow(now, deps);
+  const view = (row: ForeignRow) => datedView(row, now, breakers);
   const exact = q === undefined || cursor !== undefined ? [] : (await findExactly(q, query, deps)).filter(isMeant);
   if (exact.length > 0) return { notifications: exact.map(view), next_cursor: null };
-  const source = status === 'due' || status === 'dead' ? status : 'created';
+  const isHeld = (row: ForeignRow) => status !== 'held' || holderOf(row, breakers, now) !== undefined;
+  const source = status === 'held' ? 'due' : status === 'due' || status === 'dead' ? status : 'created';
   const send_status = SEND_STATUSES.find((one) => one === status);
   const filter = { ...searchFilter(query), ...more, ...(send_status && { send_status }) };
   const period = () => periodOf(query, now, DAY_MS);
   const begins = (id: unknown) => typeof id === 'string' && id.startsWith(q ?? '');
   const fits = (row: ForeignRow) =>
-    isMeant(row) && (q === undefined || begins(row['log_id']) || begins(row['notification_id']));
+    isMeant(row) && isHeld(row) && (q === undefined || begins(row['log_id']) || begins(row['notification_id']));
   const { rows, ...page } = await listNotifications({ source, period, filter, fits, limit, cursor, full }, deps);
   return { notifications: rows.map(view), ...page };
 }
@@ -132,11 +136,14 @@ type ShowDeps = Pick<OperatorDeps, 'rows' | 'dynamodb' | 'deployment' | 'clock' 
 export async function showNotification(log_id: string, deps: ShowDeps) {
   const row = await requireNotification(log_id, deps);
   const { notification_retry_log, notification_content } = deps.deployment.tables;
-  const [attempts, notes] = await Promise.all([
+  const now = deps.clock();
+  const [attempts, notes, breakers] = await Promise.all([
     readRecords(deps.dynamodb, notification_retry_log, log_id),
     readNotes(deps.dynamodb, notification_content, row),
+    breakersNow(now, deps),
   ]);
-  return { row, notification: viewOf({ ...row }, deps.clock(), notes), attempts, remedy: remedyFor({ ...row }) };
+  const notification = heldView(viewOf({ ...row }, now, notes), { ...row }, breakers, now);
+  return { row, notification, attempts, remedy: remedyFor({ ...row }) };
 }
 
 /** The same for the page, with what may be done about it. */

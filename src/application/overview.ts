@@ -2,9 +2,12 @@ import { createBreakerStore } from '../adapters/dynamodb/breaker/breaker-store.t
 import { createPacingStore } from '../adapters/dynamodb/pacing/pacing-store.ts';
 import { createDueIndex } from '../adapters/dynamodb/sweep/due-index.ts';
 import { lastSweeps } from '../adapters/dynamodb/sweep/sweep-log.ts';
+import { getItems } from '../adapters/dynamodb/table/calls.ts';
+import { toForeignRow } from '../adapters/dynamodb/table/item.ts';
 import { queueCounts } from '../adapters/sqs/lanes.ts';
-import { CHANNELS, channelsIn } from '../core/model/channels.ts';
+import { CHANNELS, type Channel, channelsIn } from '../core/model/channels.ts';
 import type { Clock } from '../core/model/time.ts';
+import { type BreakerStatus, breakerStatus, HELD_COLUMNS, type Holders } from '../core/operator/views/held.ts';
 import { healthSince, integrationHealth } from '../core/operator/views/integration-health.ts';
 import {
   HistoryUnavailableError,
@@ -12,7 +15,7 @@ import {
   outcomeSeries,
   type Series,
 } from '../core/operator/views/outcome-series.ts';
-import { breakerStatus, laneStatus, workFigures } from '../core/operator/views/pipeline-status.ts';
+import { laneStatus, workFigures } from '../core/operator/views/pipeline-status.ts';
 import { readBudgets } from '../core/pacing/budget-status.ts';
 import type { SweepRecord } from '../core/sweep/sweep-run.ts';
 import type { Health, Overview } from './contract/overview.ts';
@@ -59,16 +62,15 @@ export function createHealth(deps: OperatorDeps): () => Promise<Health> {
 
 async function readOverview(deps: OperatorDeps, history: () => Promise<MetricHistory>): Promise<Overview> {
   const now = deps.clock();
-  const [figures, in_flight, dead, providers, sweeps, outcomes] = await Promise.all([
-    workFigures(deps.entries, now),
-    inFlight(deps),
+  const [{ figures, breakers }, dead, budgets, sweeps, outcomes] = await Promise.all([
+    figuresNow(now, deps),
     readDead({ most: MOST_CAUSE_ROWS }, deps),
-    providersNow(now, deps),
+    budgetsNow(now, deps),
     listSweeps(DAY_SWEEPS, deps),
     outcomesOf(history, now),
   ]);
   return {
-    channels: figures.map((one, i) => ({ ...one, in_flight: in_flight[i] ?? 0 })),
+    channels: figures.channels,
     causes: groupDead(dead.rows).map(({ channel, failure_reason, error_type, integration, count, remedy }) => ({
       channel,
       failure_reason,
@@ -78,22 +80,45 @@ async function readOverview(deps: OperatorDeps, history: () => Promise<MetricHis
       remedy,
     })),
     causes_complete: dead.complete,
-    ...providers,
+    breakers: withNotifications(breakers, figures.heldBy),
+    budgets,
     sweeps: sweeps.slice(0, SHOWN_SWEEPS).map(({ duration_ms: _, ...sweep }) => sweep),
     ...outcomes,
     series: [...seriesOf(sweeps, now), ...outcomes.series],
   };
 }
 
-/** The breakers that are not closed, and the budgets that are used. */
-async function providersNow(now: Date, { deployment, dynamodb, clock }: OperatorDeps) {
-  const { pipeline_state } = deployment.tables;
-  const pacing = createPacingStore(dynamodb, pipeline_state);
-  const [breakers, ...budgets] = await Promise.all([
-    createBreakerStore(dynamodb, pipeline_state, clock).list(),
-    ...CHANNELS.map((channel) => readBudgets(channel, pacing, now)),
-  ]);
-  return { breakers: breakerStatus(breakers, now), budgets: budgets.flat() };
+async function figuresNow(now: Date, deps: OperatorDeps) {
+  const [breakers, inFlight] = await Promise.all([breakersNow(now, deps), messagesInFlight(deps)]);
+  return { breakers, figures: await workFigures(deps.entries, now, { holders: holders(breakers, deps), inFlight }) };
+}
+
+/** The breakers that are not closed. */
+export async function breakersNow(
+  now: Date,
+  { deployment, dynamodb, clock }: Pick<OperatorDeps, 'deployment' | 'dynamodb' | 'clock'>,
+): Promise<BreakerStatus[]> {
+  return breakerStatus(await createBreakerStore(dynamodb, deployment.tables.pipeline_state, clock).list(), now);
+}
+
+/** How many each of them holds now, beside the attempts that it has held. */
+const withNotifications = (breakers: readonly BreakerStatus[], heldBy: (breaker: BreakerStatus) => number) =>
+  breakers.map((breaker) => ({ ...breaker, notifications: heldBy(breaker) }));
+
+function holders(breakers: readonly BreakerStatus[], { dynamodb, deployment }: OperatorDeps): Holders {
+  const { notification_log } = deployment.tables;
+  const rows = async (log_ids: readonly string[]) => {
+    const keys = log_ids.map((log_id) => ({ log_id: { S: log_id } }));
+    const items = await getItems(dynamodb, notification_log, keys, { consistent: false, columns: HELD_COLUMNS });
+    return items.map(toForeignRow);
+  };
+  return { breakers, rows };
+}
+
+async function budgetsNow(now: Date, { deployment, dynamodb }: OperatorDeps) {
+  const pacing = createPacingStore(dynamodb, deployment.tables.pipeline_state);
+  const budgets = await Promise.all(CHANNELS.map((channel) => readBudgets(channel, pacing, now)));
+  return budgets.flat();
 }
 
 /** The last sweeps of the dispatcher, newest first. */
@@ -115,14 +140,15 @@ async function outcomesOf(
 }
 
 /** Messages in work, by channel. */
-function inFlight({ sqs, deployment }: OperatorDeps): Promise<number[]> {
-  return Promise.all(
+async function messagesInFlight({ sqs, deployment }: OperatorDeps): Promise<Partial<Record<Channel, number>>> {
+  const counts = await Promise.all(
     CHANNELS.map(async (channel) => {
       const urls = Object.values(deployment.lane_queues[channel] ?? {});
-      const counts = await Promise.all(urls.map((url) => queueCounts(sqs, url)));
-      return counts.reduce((sum, { in_flight }) => sum + in_flight, 0);
+      const queues = await Promise.all(urls.map((url) => queueCounts(sqs, url)));
+      return [channel, queues.reduce((sum, { in_flight }) => sum + in_flight, 0)] as const;
     }),
   );
+  return Object.fromEntries(counts);
 }
 
 /** What each sweep of the last day found and queued. */
@@ -172,17 +198,16 @@ export async function readStatus(deps: OperatorDeps) {
   const { deployment, dynamodb, sqs, shards, clock } = deps;
   const now = clock();
   const index = createDueIndex(dynamodb, deployment.tables.notification_log, async () => (await shards()).work);
-  const [lanes, providers] = await Promise.all([
-    laneStatus({
-      index,
-      channels: channelsIn(deployment.lane_queues),
-      inFlight: async (channel, lane) => {
-        const url = deployment.lane_queues[channel]?.[lane];
-        return url === undefined ? 0 : (await queueCounts(sqs, url)).in_flight;
-      },
-      now,
-    }),
-    providersNow(now, deps),
-  ]);
-  return { lanes, ...providers };
+  const [breakers, budgets] = await Promise.all([breakersNow(now, deps), budgetsNow(now, deps)]);
+  const { lanes, heldBy } = await laneStatus({
+    index,
+    channels: channelsIn(deployment.lane_queues),
+    inFlight: async (channel, lane) => {
+      const url = deployment.lane_queues[channel]?.[lane];
+      return url === undefined ? 0 : (await queueCounts(sqs, url)).in_flight;
+    },
+    now,
+    holders: holders(breakers, deps),
+  });
+  return { lanes, breakers: withNotifications(breakers, heldBy), budgets };
 }

@@ -50,8 +50,8 @@ export function choice(
 /** The states from which an action leads on. */
 const ACTS_ON: Readonly<Record<Action, readonly string[]>> = {
   redrive: ['dead'],
-  retry: ['due', 'waiting', 'abandoned', 'stopped'],
-  cancel: ['due', 'waiting', 'abandoned'],
+  retry: ['due', 'waiting', 'held', 'abandoned', 'stopped'],
+  cancel: ['due', 'waiting', 'held', 'abandoned'],
   give_up: ['dead'],
 };
 

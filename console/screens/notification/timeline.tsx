@@ -10,7 +10,7 @@ import { Icon, type IconName } from '../../parts/icon.tsx';
 import { Panel } from '../../parts/screen.tsx';
 import { duration, Time } from '../../parts/time.tsx';
 import { showProblem } from '../../parts/toasts.tsx';
-import { answerWords, causeWord, columnText, lowerFirst } from '../../parts/words.ts';
+import { answerWords, causeWord, columnText, lowerFirst, nextTryOf } from '../../parts/words.ts';
 
 interface EventView {
   readonly key: string;
@@ -75,7 +75,8 @@ export function Timeline({ detail }: { readonly detail: NotificationDetail }) {
 }
 
 function eventsOf({ notification, attempts }: NotificationDetail, exchange: Exchanges): EventView[] {
-  const next = notification.state === 'waiting' || notification.state === 'due' ? notification['work_at'] : undefined;
+  const next = nextTryOf(notification);
+  const { held_by } = notification;
   const created = notification['created_at'];
   const past = [
     ...attempts.map((attempt) => attemptEvent(attempt, exchange)),
@@ -85,9 +86,17 @@ function eventsOf({ notification, attempts }: NotificationDetail, exchange: Exch
     }),
   ].sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
   return [
-    ...(typeof next === 'string'
-      ? [{ key: 'next', at: next, tone: 'wait', icon: 'clock', title: 'Next attempt' } as const]
-      : []),
+    ...(next === undefined
+      ? []
+      : [
+          {
+            key: 'next',
+            at: next,
+            tone: 'wait',
+            icon: 'clock',
+            title: typeof held_by === 'string' ? `Held until then at the soonest: ${held_by} is down` : 'Next attempt',
+          } as const,
+        ]),
     ...past,
     ...(typeof created === 'string'
       ? [{ key: 'created', at: created, tone: 'none', icon: 'plus', title: 'Handed over' } as const]

@@ -19,11 +19,13 @@ export function Down({ breakers }: Pick<Overview, 'breakers'>) {
               <Badge tone={breaker.state === 'open' ? 'bad' : 'wait'}>
                 {breaker.state === 'open' ? 'Down' : 'Recovering'}
               </Badge>
-              <a href={hrefOf('/notifications', heldBy(breaker))}>What it holds</a>
+              <a href={hrefOf('/notifications', heldBy(breaker))}>
+                {plural(breaker.notifications, 'notification')} held
+              </a>
             </div>
             <p class="soft">
               Since <Time at={breaker.since} />: <code>{breaker.last_error}</code>, {plural(breaker.held, 'attempt')}{' '}
-              held
+              held back so far
               {breaker.next_probe_at !== null && (
                 <>
                   , next probe <Time at={breaker.next_probe_at} />
@@ -48,7 +50,7 @@ export function Down({ breakers }: Pick<Overview, 'breakers'>) {
 /** Targets without an integration are `<tenant>@<host>`, and SES is e-mail's: there the channel alone tells. */
 function heldBy({ channel, integration }: Overview['breakers'][number]) {
   const isIntegration = channel !== 'email' && !integration.includes('@');
-  return { channel, status: 'RETRY', ...(isIntegration && { integration }) };
+  return { channel, status: 'held', ...(isIntegration && { integration }) };
 }
 
 /** Budgets that say something: a channel without any figure is left out. */

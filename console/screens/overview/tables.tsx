@@ -51,6 +51,7 @@ function PlainTable<T>({ columns, rows, keyOf }: PlainTableProps<T>) {
 const FIGURES = [
   { title: 'Due', name: 'due', status: 'due' },
   { title: 'In flight', name: 'in_flight', status: 'SENDING' },
+  { title: 'Held', name: 'held', status: 'held' },
   { title: 'Waiting', name: 'waiting', status: 'RETRY' },
   { title: 'Dead', name: 'dead', status: 'dead' },
 ] as const;
@@ -71,7 +72,7 @@ export function Channels({ channels }: { readonly channels: readonly ChannelFigu
                 <span class="faint">0</span>
               ) : (
                 <a href={hrefOf('/notifications', { status, channel })} class={name === 'dead' ? 'is-bad' : undefined}>
-                  {estimated && name !== 'in_flight' ? about(value) : count(value)}
+                  {estimated ? about(value) : count(value)}
                 </a>
               ),
           })),

@@ -10,8 +10,8 @@ import { NONE } from '../../core/operator/search-filter.ts';
 export const ROLES = ['viewer', 'operator'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** `due` and `dead` list all unfinished or dead notifications, whatever their age; the others need a period. */
-export const LIST_STATUSES = ['due', 'dead', ...SEND_STATUSES] as const;
+/** `due`, `held` and `dead` list all unfinished, held or dead notifications, whatever their age; the others need a period. */
+export const LIST_STATUSES = ['due', 'held', 'dead', ...SEND_STATUSES] as const;
 
 /** In a filter: without an error, or without an integration. */
 export const WITHOUT = NONE;

@@ -92,7 +92,10 @@ export type NextPage = { readonly next_cursor: string | null };
 export const shellLine = v.strictObject({ label: v.string(), command: v.string() });
 export type ShellCommand = Out<typeof shellLine>;
 
-/** The columns of a row that an operator may see, as they are stored, and what becomes of it. */
+/**
+ * The columns of a row that an operator may see, as they are stored, and what becomes of it. What is `held` has
+ * `held_by`, the provider that is down as its breaker names it, and `held_until`, when it is tried again at the soonest.
+ */
 export const notificationView = v.looseObject({
   state: v.picklist([
     'delivered',
@@ -100,6 +103,7 @@ export const notificationView = v.looseObject({
     'abandoned',
     'due',
     'waiting',
+    'held',
     'dead',
     'stopped',
     'set_aside',

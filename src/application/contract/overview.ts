@@ -19,14 +19,17 @@ import { operationFilter } from './operations.ts';
 /** A channel's figures, over both lanes. */
 const channelFigures = v.strictObject({
   channel,
-  /** Notifications whose time has come, including those that are queued or being attempted. */
+  /** Each unfinished notification is in one of due, waiting, held and in_flight. Due: its time has come. */
   due: count,
+  /** Its next try is to come. */
   waiting: count,
-  /** Messages that a channel function has received: an approximate count by SQS. */
+  /** Its provider is down, or has just come back. */
+  held: count,
+  /** A channel function has received it: an approximate count by SQS. */
   in_flight: count,
   dead: count,
   oldest_due_at: v.nullable(time),
-  /** The figures but in_flight are estimated from a part of a large index, to two digits. */
+  /** The figures are estimated from a part of a large index, to two digits. */
   estimated: v.boolean(),
 });
 export type ChannelFigures = Out<typeof channelFigures>;
@@ -53,6 +56,8 @@ const breaker = v.strictObject({
   since: time,
   /** Attempts postponed since then. A notification that was postponed twice counts twice. */
   held: count,
+  /** Notifications that it holds now. */
+  notifications: count,
   last_error: errorType,
   /** Null while draining. After this time, the next notification is the probe. */
   next_probe_at: v.nullable(time),

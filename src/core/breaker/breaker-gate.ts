@@ -1,6 +1,6 @@
 import { type Admission, type Held, PASS_THROUGH, type ProviderGate } from '../delivery/ports.ts';
 import type { SendResult } from '../delivery/sender.ts';
-import type { Priority, Routed } from '../model/channels.ts';
+import { type Priority, providerKey, type Routed } from '../model/channels.ts';
 import type { NotificationRow } from '../model/notification.ts';
 import { PRIORITY_POLICY } from '../model/retry-policy.ts';
 import { epochMs } from '../model/time.ts';
@@ -193,26 +193,3 @@ export async function hold(
     return held(next, next, known.error_type);
   }
 }
-
-/** Who says where a notification is posted to: its integration's credential, or its recipient. */
-export type AddressedBy = 'integration' | 'recipient';
-
-/**
- * Names the target that fails: `<channel>#<integration>` where the integration says where to post, and
- * `<channel>#<tenant>@<host>` for a recipient without one. Through an integration that only signs, the recipients of every
- * tenant may go, so the key names the tenant, too; not the recipient, since a provider that is down often has a URL per
- * notification. A host is shared by tenants with unrelated receivers; one broken receiver must not hold the others'. All
- * e-mail goes through one SES account, whatever the integration. Undefined when the provider is unknown; such a
- * notification is never held.
- */
-export function providerKey(row: Routed, by: AddressedBy = 'integration'): string | undefined {
-  const { channel, tenant_id, integration_config_id, provider_host } = row;
-  if (channel === 'email') return 'email#ses';
-  const tenant = escaped(tenant_id);
-  if (!integration_config_id) return provider_host ? `${channel}#${tenant}@${escaped(provider_host)}` : undefined;
-  const integration = escaped(integration_config_id);
-  return by === 'integration' ? `${channel}#${integration}` : `${channel}#${tenant}@#${integration}`;
-}
-
-/** No part of a key holds what separates its parts. */
-const escaped = (part: string): string => part.toWellFormed().replace(/[%#@"\\\s\p{C}]/gu, encodeURIComponent);

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { providerKey } from '../../../src/core/breaker/breaker-gate.ts';
-import { providerHost } from '../../../src/core/model/channels.ts';
+import { providerHost, providerKey } from '../../../src/core/model/channels.ts';
 import { dueRow } from '../../support/rows.ts';
 
 describe('the provider of a notification', () => {

@@ -3,7 +3,7 @@ import { opened } from '../../../src/core/breaker/breaker.ts';
 import { DEFAULT_BREAKER_POLICY as policy } from '../../../src/core/breaker/breaker-policy.ts';
 import { type DueIndex, workQueueOf } from '../../../src/core/model/work-index.ts';
 import { monitorFigures, openByChannel } from '../../../src/core/monitor/monitor-figures.ts';
-import { breakerStatus } from '../../../src/core/operator/views/pipeline-status.ts';
+import { breakerStatus } from '../../../src/core/operator/views/held.ts';
 import { MemoryTables } from '../../../tools/simulation/twins/memory-tables.ts';
 import { at, dueRow, iso, T0 } from '../../support/rows.ts';
 

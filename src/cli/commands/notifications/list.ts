@@ -15,7 +15,10 @@ export const addList = onDeployment({
   name: 'list',
   says: 'list notifications by state, channel, priority, tenant, error, recipient or time',
   options: {
-    '--status <S>': value(`${SEND_STATUSES.join(', ')}; or dead; or due (unfinished, of any age)`, parseStatus),
+    '--status <S>': value(
+      `${SEND_STATUSES.join(', ')}; or, of any age, due (unfinished), held (their provider is down) or dead`,
+      parseStatus,
+    ),
     ...FILTER_OPTIONS,
     ...LOOKUP_OPTIONS,
     '--search <ID>':
@@ -25,7 +28,8 @@ export const addList = onDeployment({
   },
   help: `
 Newest first: what was created in the last 24 hours, or between --from and --to. With --status dead, all that are dead,
-the last death first; with --status due, all that are unfinished, with what is due first.
+the last death first; with --status due, all that are unfinished, with what is due first, and with --status held those of
+them whose provider is down.
 
 Examples:
   npm run ops -- list --status dead --channel slack

@@ -118,10 +118,10 @@ async function holdingsOf(
     const { visible, in_flight } = await queueCounts(sqs, url);
     return visible + in_flight;
   };
-  const rows = await laneStatus({ index, channels, inFlight: async () => 0, now: clock() });
+  const { lanes } = await laneStatus({ index, channels, inFlight: async () => 0, now: clock() });
   const work: { [C in Channel]?: number } = {};
   for (const channel of channels) {
-    const own = rows.filter((lane) => lane.channel === channel);
+    const own = lanes.filter((lane) => lane.channel === channel);
     const inIndex = own.reduce((sum, { due, waiting, dead }) => sum + due + waiting + dead, 0);
     // A dead row has a letter as a rule.
     work[channel] = Math.max(inIndex, await lettersIn(deployment.dead_letter_queues[channel]));

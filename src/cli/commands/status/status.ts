@@ -1,5 +1,5 @@
 import { listSweeps, readStatus } from '../../../application/overview.ts';
-import type { BreakerStatus, LaneStatus } from '../../../core/operator/views/pipeline-status.ts';
+import type { LaneStatus } from '../../../core/operator/views/pipeline-status.ts';
 import type { BudgetStatus } from '../../../core/pacing/budget-status.ts';
 import type { SweepRecord } from '../../../core/sweep/sweep-run.ts';
 import { COLORS } from '../../../terminal/colors.ts';
@@ -9,19 +9,23 @@ import { printList } from '../../../terminal/output.ts';
 import { ago, type Column, table } from '../../../terminal/table.ts';
 import { onDeployment, opsCommand, type Session } from '../../session/session.ts';
 
+type Status = Awaited<ReturnType<typeof readStatus>>;
+
 /** Enough sweeps to see that the schedule works. */
 const SWEEPS_SHOWN = 3;
 
 export const addStatus = onDeployment({
   name: 'status',
-  says: 'count what is due, waiting, in flight and dead per channel and lane; show the last sweeps',
+  says: 'count what is due, waiting, held, in flight and dead per channel and lane; show the last sweeps',
   help: `
-due        notifications to retry now; one that is queued or being attempted is due until its outcome is written
+Each unfinished notification is in one of the first four:
+due        notifications to retry now
 waiting    notifications to retry later
-in flight  messages that a channel function has received (an approximate count by SQS)
+held       notifications whose provider is down, or has just come back
+in flight  notifications that a channel function has received (an approximate count by SQS)
 dead       given-up notifications; their dead letters wait for an operator
 budgets    what SES allows, what was sent, and what waits or is paused (--json: in each lane of the channel)
-breakers   providers that are down; held notifications count as waiting (--json: in each lane of the channel)
+breakers   providers that are down, how many each holds, and when it is probed next (--json: in each lane of the channel)
 
 Examples:
   npm run ops -- status
@@ -54,6 +58,7 @@ function describe(lanes: readonly LaneStatus[], session: Session, now: Date): st
     'lane',
     'due',
     'waiting',
+    'held',
     ['in flight', 'in_flight'],
     'dead',
     ['oldest due', ({ oldest_due_at }) => oldest_due_at && ago(oldest_due_at, now)],
@@ -63,7 +68,7 @@ function describe(lanes: readonly LaneStatus[], session: Session, now: Date): st
 }
 
 /** A table of the providers that are down; empty if all are up. */
-function describeBreakers(breakers: readonly BreakerStatus[], session: Session, now: Date): string {
+function describeBreakers(breakers: Status['breakers'], session: Session, now: Date): string {
   const [first] = breakers;
   if (first === undefined) return '';
   const lines = table(breakers, [
@@ -71,11 +76,11 @@ function describeBreakers(breakers: readonly BreakerStatus[], session: Session, 
     'integration',
     ['breaker', 'state'],
     ['since', ({ since }) => ago(since, now)],
-    'held',
+    ['holds', 'notifications'],
     ['last error', 'last_error'],
     ['next probe', 'next_probe_at', 'wide'],
   ]);
-  return `\n${COLORS.red('Providers that are down')}: their notifications are held and use up no retry\n${lines}\nTo see them: ${opsCommand(`list --status RETRY --channel ${first.channel}`, session)}\n`;
+  return `\n${COLORS.red('Providers that are down')}: their notifications are held and use up no retry\n${lines}\nTo see them: ${opsCommand(`list --status held --channel ${first.channel}`, session)}\n`;
 }
 
 /** A table of the budgets that were used so far; empty if there are none. */

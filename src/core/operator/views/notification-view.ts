@@ -2,8 +2,9 @@ import { OUT_OF_TIME } from '../../delivery/ports.ts';
 import { remedyOf } from '../../model/error-types.ts';
 import { createdAt } from '../../model/history-index.ts';
 import { asNotification, type ForeignRow, type RetryRecord, type WriterNotes } from '../../model/notification.ts';
-import { type RowState, stateOf } from '../../model/row-state.ts';
+import { stateOf } from '../../model/row-state.ts';
 import { jsonObject, shownText, withoutAddresses } from '../../model/text.ts';
+import { type BreakerStatus, type Hold, holdOf, type ShownState } from './held.ts';
 
 /**
  * The columns that an operator may see. It lists what is shown, not what is hidden: a row that was set aside still
@@ -30,7 +31,7 @@ const COUNTS_AND_FLAGS = new Set<string>([
   ...['is_deleted', 'suppressed'],
 ]);
 
-export type NotificationView = Readonly<Record<string, unknown>> & { readonly state: RowState };
+export type NotificationView = Readonly<Record<string, unknown>> & { readonly state: ShownState } & Partial<Hold>;
 
 /** A row without message and recipient, with its state. @param notes of its writer, who may have left some */
 export function viewOf(row: ForeignRow, now: Date, notes: WriterNotes = {}): NotificationView {
@@ -38,9 +39,15 @@ export function viewOf(row: ForeignRow, now: Date, notes: WriterNotes = {}): Not
   return { ...Object.fromEntries(shown), ...shownNotes(notes), state: stateOf(asNotification(row), now) };
 }
 
+/** @param breakers those that are not closed: they hold what is unfinished */
+export function heldView(view: NotificationView, row: ForeignRow, breakers: readonly BreakerStatus[], now: Date) {
+  const hold = holdOf(row, breakers, now);
+  return hold === undefined ? view : { ...view, state: 'held' as const, ...hold };
+}
+
 /** The same for a list, with the time of creation in one form, whatever form its writer chose. */
-export function datedView(row: ForeignRow, now: Date): NotificationView {
-  const view = viewOf(row, now);
+export function datedView(row: ForeignRow, now: Date, breakers: readonly BreakerStatus[] = []): NotificationView {
+  const view = heldView(viewOf(row, now), row, breakers, now);
   return { ...view, created_at: createdAt(row) || view['created_at'] };
 }
 

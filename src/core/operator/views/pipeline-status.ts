@@ -1,26 +1,30 @@
-import { type Breaker, heldSince, shownPhaseOf } from '../../breaker/breaker.ts';
 import { CHANNELS, type Channel, LANES, type Lane, PRIORITIES, type Priority } from '../../model/channels.ts';
 import { PRIORITY_POLICY } from '../../model/retry-policy.ts';
 import {
   allShards,
   type DueIndex,
+  type DueItem,
   type PageCursor,
   type PartitionCursors,
   readPartitions,
   type WorkState,
   workPartitions,
 } from '../../model/work-index.ts';
+import {
+  type Counted,
+  HeldCount,
+  type HeldFigures,
+  type Holders,
+  NOTHING_HOLDS,
+  oldestOf,
+  type Unfinished,
+  unfinished,
+} from './held.ts';
 
-/** An operator's view of a lane. All figures except `in_flight` come from the work index. */
-export interface LaneStatus {
+/** An operator's view of a lane. */
+export interface LaneStatus extends Unfinished {
   readonly channel: Channel;
   readonly lane: Lane;
-  /** Notifications whose time has come, including those that are queued or being attempted. */
-  readonly due: number;
-  /** Notifications whose time is in the future. */
-  readonly waiting: number;
-  /** Approximate number of messages that a channel function is processing: the count of the queue. */
-  readonly in_flight: number;
   readonly dead: number;
   readonly oldest_due_at: string | null;
 }
@@ -31,6 +35,8 @@ export interface LaneStatusDeps {
   readonly channels: readonly Channel[];
   readonly inFlight: (channel: Channel, lane: Lane) => Promise<number>;
   readonly now: Date;
+  /** What may hold them; absent: nothing does. */
+  readonly holders?: Holders;
 }
 
 /** Items per request: few requests, and memory for one page per partition. */
@@ -38,79 +44,49 @@ const PAGE_SIZE = 1_000;
 /** Sorts after every time. */
 const END_OF_TIME = '9999-12-31T23:59:59.999Z';
 
-type Counts = { -readonly [K in keyof LaneStatus]: LaneStatus[K] };
-
 /** Counts the work index. It holds only unfinished and dead notifications, so the size of the table does not matter. */
-export async function laneStatus({ index, channels, inFlight, now }: LaneStatusDeps): Promise<LaneStatus[]> {
-  const lanes: Counts[] = await Promise.all(
-    channels.flatMap((channel) =>
-      LANES.map(async (lane) => ({
-        channel,
-        lane,
-        due: 0,
-        waiting: 0,
-        in_flight: await inFlight(channel, lane),
-        dead: 0,
-        oldest_due_at: null,
-      })),
-    ),
+export async function laneStatus({ index, channels, inFlight, now, holders = NOTHING_HOLDS }: LaneStatusDeps) {
+  const counts = channels.flatMap((channel) =>
+    LANES.map((lane) => ({ channel, lane, past: 0, future: 0, dead: 0, oldest: null as string | null })),
   );
+  const count = new HeldCount<string>(holders.breakers);
   const nowIso = now.toISOString();
   for (const priority of PRIORITIES) {
+    const { lane } = PRIORITY_POLICY[priority];
     for (const state of ['due', 'dead'] as const) {
-      await countPartitions(state, priority, index, (channel, work_at) => {
-        const counts = lanes.find((lane) => lane.channel === channel && lane.lane === PRIORITY_POLICY[priority].lane);
-        if (counts === undefined) return;
-        if (state === 'dead') counts.dead += 1;
-        else if (work_at > nowIso) counts.waiting += 1;
-        else {
-          counts.due += 1;
-          if (counts.oldest_due_at === null || work_at < counts.oldest_due_at) counts.oldest_due_at = work_at;
-        }
+      await countPartitions(state, priority, index, ({ channel, work_at, log_id }) => {
+        const counted = counts.find((one) => one.channel === channel && one.lane === lane);
+        if (counted === undefined) return;
+        const kind = state === 'dead' ? 'dead' : work_at > nowIso ? 'future' : 'past';
+        counted[kind] += 1;
+        if (kind === 'past' && work_at < (counted.oldest ?? '~')) counted.oldest = work_at;
+        if (kind !== 'dead' && count.concerns(channel)) count.add(`${channel} ${lane} ${kind}`, log_id);
       });
     }
   }
-  return lanes;
+  const held = await count.figures(holders.rows, now);
+  const lanes = counts.map(async ({ channel, lane, dead, oldest, ...counted }): Promise<LaneStatus> => {
+    const of = (kind: keyof Counted) => held.of(`${channel} ${lane} ${kind}`);
+    const figures = unfinished(counted, { past: of('past'), future: of('future') }, await inFlight(channel, lane));
+    return { channel, lane, ...figures, dead, oldest_due_at: oldestOf(figures, oldest) };
+  });
+  return { lanes: await Promise.all(lanes), heldBy: held.by };
 }
 
 async function countPartitions(
   state: WorkState,
   priority: Priority,
   index: DueIndex,
-  count: (channel: Channel, work_at: string) => void,
+  count: (item: DueItem) => void,
 ): Promise<void> {
   const partitions = workPartitions(state, await index.shards(), priority);
   let cursors: PartitionCursors | undefined;
   do {
     const query = { until: END_OF_TIME, limit: PAGE_SIZE };
     const { pages, next } = await readPartitions(index, partitions, query, cursors);
-    for (const { channel, work_at } of pages.flatMap(({ items }) => items)) count(channel, work_at);
+    for (const item of pages.flatMap(({ items }) => items)) count(item);
     cursors = next;
   } while (cursors !== undefined);
-}
-
-export type BreakerStatus = ReturnType<typeof breakerStatus>[number];
-
-/** The breakers that are not closed. The one that opened first comes first. */
-export function breakerStatus(breakers: readonly Breaker[], now: Date) {
-  return breakers
-    .flatMap((breaker) => {
-      const state = shownPhaseOf(breaker, now);
-      if (state === 'closed') return [];
-      const [channel = '', ...integration] = breaker.id.split('#');
-      return [
-        {
-          channel: channel as Channel,
-          integration: integration.join('#'),
-          state,
-          since: breaker.since,
-          held: heldSince(breaker),
-          last_error: breaker.error_type,
-          next_probe_at: state === 'open' ? breaker.probe_at : null,
-        },
-      ];
-    })
-    .sort((a, b) => (a.since < b.since ? -1 : a.since > b.since ? 1 : 0));
 }
 
 /** What the work index says of a notification, without its row. Another writer may have written anything. */
@@ -148,69 +124,111 @@ const PAGE = 5_000;
 const MOST_PAGES = 3;
 
 /**
- * What is due, waiting and dead, by channel. An exact count of a large index costs seconds, so from hundreds of entries
- * per priority on, an eighth of the partitions is counted, and the figures are off by about 3 % at 10,000 per priority.
+ * The figures by channel. An exact count of a large index costs seconds, so from hundreds of entries per priority on, an
+ * eighth of the partitions is counted, and the figures are off by about 3 % at 10,000 per priority.
+ * @param inFlight messages that channel functions have received, by channel
  */
-export async function workFigures(index: WorkEntries, now: Date) {
+export async function workFigures(
+  index: WorkEntries,
+  now: Date,
+  { holders = NOTHING_HOLDS, inFlight = {} }: { holders?: Holders; inFlight?: Partial<Record<Channel, number>> } = {},
+) {
   const shards = await index.shards();
+  const held = new HeldCount<string>(holders.breakers);
   const parts = await Promise.all(
     (['due', 'dead'] as const).flatMap((state) =>
-      PRIORITIES.map(async (priority) => ({
-        state,
-        ...(await countOf(allShards(state, priority, shards), index, now)),
-      })),
+      PRIORITIES.map(async (priority) => {
+        const brief = state === 'dead' || holders.breakers.length === 0;
+        const { entries, ...read } = await entriesOf(allShards(state, priority, shards), { index, brief });
+        const part = { state, priority, ...read, ...counted(entries, now, read.factor) };
+        if (!brief) lookAt(entries, part, held, now);
+        return part;
+      }),
     ),
   );
-  return CHANNELS.map((channel) => {
-    const of = (state: WorkState, kind: keyof Counted) =>
-      parts.reduce((sum, part) => sum + (part.state === state ? (part.counts.get(channel)?.[kind] ?? 0) : 0), 0);
-    const estimated = parts.some(({ counts, factor }) => factor > 1 && counts.has(channel));
-    const oldest = parts.flatMap(({ state, oldest: times }) => (state === 'due' ? (times.get(channel) ?? []) : []));
-    const rounded = (value: number) => (estimated ? Number(value.toPrecision(2)) : value);
-    return {
-      channel,
-      due: rounded(of('due', 'past')),
-      waiting: rounded(of('due', 'future')),
-      dead: rounded(of('dead', 'past') + of('dead', 'future')),
-      oldest_due_at: oldest.sort()[0] ?? null,
-      estimated,
-    };
-  });
+  const found = await held.figures(holders.rows, now);
+  const channels = CHANNELS.map((channel) =>
+    figuresOf(channel, parts, { found, now, messages: inFlight[channel] ?? 0 }),
+  );
+  return { channels, heldBy: found.by };
 }
 
-interface Counted {
-  past: number;
-  future: number;
+interface CountedPart {
+  readonly state: WorkState;
+  readonly priority: Priority;
+  readonly first: readonly WorkEntry[];
+  /** What the counts were multiplied by, 1 where they are exact. */
+  readonly factor: number;
+  readonly counts: ReadonlyMap<string, Counted>;
 }
 
-/** @returns figures by channel; `factor`: what they were multiplied by, 1 where they are exact */
-async function countOf(partitions: readonly string[], index: WorkEntries, now: Date) {
-  const first = await Promise.all(partitions.map((one) => index.page(one, { limit: EXACT, brief: true })));
-  const read = first.flatMap(({ entries }) => entries);
-  const oldest = oldestBy(read, now);
-  if (first.every(({ next }) => next === undefined)) return { counts: counted(read, now, 1), oldest, factor: 1 };
-  const sample = partitions.flatMap((name, i) => (i % SAMPLED === 0 ? [{ name, page: first[i] }] : []));
-  const entries = await Promise.all(sample.map(({ name, page }) => theRest(name, page, index)));
-  const factor = partitions.length / sample.length;
-  return { counts: counted(entries.flat(), now, factor), oldest, factor };
+/** Notes what may be held. */
+function lookAt(entries: readonly WorkEntry[], { priority, factor }: CountedPart, held: HeldCount<string>, now: Date) {
+  const at = now.toISOString();
+  for (const { channel, work_at, log_id } of entries) {
+    if (held.concerns(channel)) held.add(`${priority} ${channel} ${work_at > at ? 'future' : 'past'}`, log_id, factor);
+  }
+}
+
+function figuresOf(
+  channel: Channel,
+  parts: readonly CountedPart[],
+  { found, now, messages }: { readonly found: HeldFigures<string>; readonly now: Date; readonly messages: number },
+) {
+  const sum = (state: WorkState, of: (part: CountedPart) => number) =>
+    parts.reduce((total, part) => total + (part.state === state ? of(part) : 0), 0);
+  const of = (state: WorkState, kind: keyof Counted) => sum(state, ({ counts }) => counts.get(channel)?.[kind] ?? 0);
+  const heldOf = (kind: keyof Counted) => sum('due', ({ priority }) => found.of(`${priority} ${channel} ${kind}`));
+  const estimated =
+    parts.some(({ counts, factor }) => factor > 1 && counts.has(channel)) ||
+    PRIORITIES.some((priority) =>
+      (['past', 'future'] as const).some((kind) => found.estimated.has(`${priority} ${channel} ${kind}`)),
+    );
+  const rounded = (value: number) => (estimated ? Number(value.toPrecision(2)) : value);
+  const figures = unfinished(
+    { past: rounded(of('due', 'past')), future: rounded(of('due', 'future')) },
+    { past: rounded(heldOf('past')), future: rounded(heldOf('future')) },
+    messages,
+  );
+  const oldest = parts.flatMap(({ state, first }) => (state === 'due' ? (oldestIn(first, channel, now) ?? []) : []));
+  return {
+    channel,
+    ...figures,
+    dead: rounded(of('dead', 'past') + of('dead', 'future')),
+    oldest_due_at: oldestOf(figures, oldest.sort()[0] ?? null),
+    estimated,
+  };
+}
+
+type PartRead = { readonly index: WorkEntries; readonly brief: boolean };
+
+/** @returns what is counted, what was read of each partition's beginning, and for how many each entry stands */
+async function entriesOf(partitions: readonly string[], read: PartRead) {
+  const { index, brief } = read;
+  const pages = await Promise.all(partitions.map((one) => index.page(one, { limit: EXACT, brief })));
+  const first = pages.flatMap(({ entries }) => entries);
+  if (pages.every(({ next }) => next === undefined)) return { entries: first, first, factor: 1 };
+  const sample = partitions.flatMap((name, i) => (i % SAMPLED === 0 ? [{ name, page: pages[i] }] : []));
+  const entries = await Promise.all(sample.map(({ name, page }) => theRest(name, page, read)));
+  return { entries: entries.flat(), first, factor: partitions.length / sample.length };
 }
 
 async function theRest(
   partition: string,
   first: { readonly entries: readonly WorkEntry[]; readonly next?: PageCursor } | undefined,
-  index: WorkEntries,
+  { index, brief }: PartRead,
 ): Promise<readonly WorkEntry[]> {
   const entries = [...(first?.entries ?? [])];
   let after = first?.next;
   for (let pages = 0; after !== undefined && pages < MOST_PAGES; pages++) {
-    const page = await index.page(partition, { limit: PAGE, brief: true, after });
+    const page = await index.page(partition, { limit: PAGE, brief, after });
     for (const entry of page.entries) entries.push(entry);
     after = page.next;
   }
   return entries;
 }
 
-function counted(entries: readonly WorkEntry[], now: Date, factor: number): Map<string, Counted> {
+function counted(entries: readonly WorkEntry[], now: Date, factor: number) {
   const at = now.toISOString();
   const counts = new Map<string, Counted>();
   for (const { channel, work_at } of entries) {
@@ -218,15 +236,13 @@ function counted(entries: readonly WorkEntry[], now: Date, factor: number): Map<
     figures[work_at > at ? 'future' : 'past'] += factor;
     counts.set(channel, figures);
   }
-  return counts;
+  return { counts };
 }
 
-/** By channel; of what was read: the oldest of all partitions are among them, unless a channel begins far behind. */
-function oldestBy(entries: readonly WorkEntry[], now: Date): Map<string, string> {
+/** Of what was read: the oldest of all partitions are among them, unless a channel begins far behind. */
+function oldestIn(entries: readonly WorkEntry[], channel: Channel, now: Date): string | undefined {
   const at = now.toISOString();
-  const oldest = new Map<string, string>();
-  for (const { channel, work_at } of entries) {
-    if (work_at <= at && work_at < (oldest.get(channel) ?? '~')) oldest.set(channel, work_at);
-  }
-  return oldest;
+  return entries
+    .flatMap((entry) => (entry.channel === channel && entry.work_at <= at ? [entry.work_at] : []))
+    .sort()[0];
 }

@@ -1,4 +1,4 @@
-import { PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { DeleteItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createBreakerStore } from '../../../../src/adapters/dynamodb/breaker/breaker-store.ts';
@@ -71,6 +71,7 @@ describe('status', () => {
       lane: 'standard',
       due: 2,
       waiting: 0,
+      held: 0,
       in_flight: 0,
       dead: 0,
       oldest_due_at: '2026-01-01T00:00:00.000Z',
@@ -80,7 +81,8 @@ describe('status', () => {
     expect(lane('email', 'express')).toMatchObject({ due: 0, waiting: 1, oldest_due_at: null });
     expect(lane('slack', 'standard')).toMatchObject({ dead: 2 });
     expect(lane('slack', 'express')).toMatchObject({ dead: 1, due: 0 });
-    expect(lane('teams', 'express')).toMatchObject({ in_flight: 1, due: 0 });
+    // The message is of no notification that is due.
+    expect(lane('teams', 'express')).toMatchObject({ in_flight: 0, due: 0 });
   });
 
   it('names the providers that are down, in both lanes of their channel', async () => {
@@ -92,6 +94,13 @@ describe('status', () => {
     });
     await store.write(breaker);
     await Promise.all([store.takeSlot(breaker.id, 'express'), store.takeSlot(breaker.id, 'standard')]);
+    const held = { channel: 'webhook', integration_config_id: 'IC005', send_status: 'RETRY' } as const;
+    await ops.put(storedRow('held-1', { ...held, work_at: later }));
+    const hold = { state: 'held', held_by: 'IC005', held_until: later };
+    expect((await ops.json<List>('list', '--status', 'held')).notifications).toMatchObject([
+      { log_id: 'held-1', ...hold },
+    ]);
+    expect(await ops.json('show', 'held-1')).toMatchObject({ notification: hold });
     const lanes = await ops.json<(LaneStatus & { breakers: object[] })[]>('status');
     const down = {
       channel: 'webhook',
@@ -99,16 +108,23 @@ describe('status', () => {
       state: 'open',
       since: breaker.since,
       held: 2,
+      notifications: 1,
       last_error: 'SERVER_OVERLOAD',
       next_probe_at: breaker.probe_at,
     };
     expect(lanes.map(({ breakers }) => breakers)).toEqual(
       lanes.map(({ channel }) => (channel === 'webhook' ? [down] : [])),
     );
+    expect(lanes.map(({ held }) => held)).toEqual(
+      lanes.map(({ channel, lane }) => (channel === 'webhook' && lane === 'standard' ? 1 : 0)),
+    );
     await store.write({ ...breaker, id: 'teams#TENANT-1@flow.example.com:8443' });
     const { out } = await ops.run(['status', '--local']);
+    await ops.dynamodb.send(
+      new DeleteItemCommand({ TableName: tables.notification_log, Key: { log_id: { S: 'held-1' } } }),
+    );
     expect(out).toMatch(/teams +TENANT-1@flow\.example\.com:8443 +open /);
-    expect(out).toMatch(/webhook +IC005 +open +just now +2 +SERVER_OVERLOAD +20/);
+    expect(out).toMatch(/webhook +IC005 +open +just now +1 +SERVER_OVERLOAD +20/);
   });
 
   it('shows the budget of e-mail: rate, use of the quota, what is paused and who waits', async () => {
@@ -135,7 +151,7 @@ describe('status', () => {
   it('shows the counts as a table, and where to look for dead notifications', async () => {
     const { code, out } = await ops.run(['status']);
     expect(code).toBe(0);
-    expect(out).toMatch(/^channel +lane +due +waiting +in flight +dead +oldest due\n/);
+    expect(out).toMatch(/^channel +lane +due +waiting +held +in flight +dead +oldest due\n/);
     expect(out).toContain('3 dead: npm run ops -- list --status dead');
   });
 });
@@ -238,7 +254,7 @@ describe('list', () => {
   it.each([
     [['--cursor', 'nonsense'], '--cursor is not from this list'],
     [['--from', '1h', '--to', '2h'], 'exchange them'],
-    [['--status', 'gone'], 'It must be one of due, dead, PENDING'],
+    [['--status', 'gone'], 'It must be one of due, held, dead, PENDING'],
     [['--limit', 'many'], 'a whole number, 1 or more'],
     [['--channel', 'fax'], 'Allowed choices are email, slack, teams, webhook'],
     [['--chanel', 'slack'], "unknown option '--chanel'\n(Did you mean --channel?)"],

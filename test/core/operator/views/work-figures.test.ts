@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { opened } from '../../../../src/core/breaker/breaker.ts';
+import { DEFAULT_BREAKER_POLICY } from '../../../../src/core/breaker/breaker-policy.ts';
 import { CHANNELS, PRIORITIES } from '../../../../src/core/model/channels.ts';
 import { workQueueOf } from '../../../../src/core/model/work-index.ts';
+import { breakerStatus } from '../../../../src/core/operator/views/held.ts';
 import { type WorkEntries, type WorkEntry, workFigures } from '../../../../src/core/operator/views/pipeline-status.ts';
+import { dueRow } from '../../../support/rows.ts';
 
 const NOW = new Date('2026-11-22T12:00:00.000Z');
 const at = (ms: number) => new Date(NOW.getTime() + ms).toISOString();
@@ -40,14 +44,14 @@ const rows = (count: number, priorities: readonly (typeof PRIORITIES)[number][] 
 describe('the figures of the overview', () => {
   it('are exact while an index is small', async () => {
     const { index } = indexOf(rows(1_600));
-    for (const figures of await workFigures(index, NOW)) {
+    for (const figures of (await workFigures(index, NOW)).channels) {
       expect(figures).toMatchObject({ due: 100, waiting: 100, dead: 200, estimated: false });
     }
   });
 
   it('name the oldest that is due', async () => {
     const { index } = indexOf(rows(32));
-    const oldest = (await workFigures(index, NOW)).flatMap(({ oldest_due_at }) => oldest_due_at ?? []).sort();
+    const oldest = (await workFigures(index, NOW)).channels.flatMap(({ oldest_due_at }) => oldest_due_at ?? []).sort();
     expect(oldest[0]).toBe(at(-32));
   });
 
@@ -58,7 +62,7 @@ describe('the figures of the overview', () => {
     'are estimated from a part of 100,000 %s: few are read, and the figures are off by a few percent',
     async (_, given) => {
       const { index, reads } = indexOf(rows(100_000, given));
-      const found = await workFigures(index, NOW);
+      const { channels: found } = await workFigures(index, NOW);
       for (const { due, waiting, dead, estimated } of found) {
         expect(estimated).toBe(true);
         for (const [figure, real] of [
@@ -75,8 +79,36 @@ describe('the figures of the overview', () => {
 
   it('of a flood end, too', async () => {
     const { index, reads } = indexOf(rows(400_000, ['info']));
-    const [figures] = await workFigures(index, NOW);
+    const {
+      channels: [figures],
+    } = await workFigures(index, NOW);
     expect(figures?.dead).toBeGreaterThan(25_000);
     expect(reads.entries).toBeLessThan(35_000);
   }, 60_000);
+
+  it('count what is held from a part of the rows of its channel, once, and of no other channel any', async () => {
+    const given = rows(100_000);
+    const { index } = indexOf(given);
+    const breaker = opened({ id: 'email#ses', error_type: 'NETWORK_TIMEOUT' }, undefined, {
+      now: NOW,
+      policy: DEFAULT_BREAKER_POLICY,
+    });
+    const byId = new Map(given.map((entry) => [entry.log_id, entry]));
+    let read = 0;
+    const rowsOf = async (ids: readonly string[]) => {
+      read += ids.length;
+      return ids.map((log_id) => {
+        const entry = byId.get(log_id);
+        const priority = PRIORITIES.find((one) => entry?.queue.includes(one)) ?? 'normal';
+        return { ...dueRow({ log_id, channel: 'email', priority }), work_at: entry?.work_at, work_queue: entry?.queue };
+      });
+    };
+    const holders = { breakers: breakerStatus([breaker], NOW), rows: rowsOf };
+    const { channels } = await workFigures(index, NOW, { holders, inFlight: { email: 40, slack: 3 } });
+    const [email, slack] = channels;
+    expect(Math.abs((email?.held ?? 0) - 12_500) / 12_500).toBeLessThan(0.15);
+    expect(email).toMatchObject({ due: 0, waiting: 0, in_flight: 0, oldest_due_at: null, estimated: true });
+    expect(slack).toMatchObject({ held: 0, in_flight: 3 });
+    expect(read).toBeLessThanOrEqual(800);
+  });
 });
