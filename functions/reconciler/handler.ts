@@ -1,10 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Context } from 'aws-lambda';
-import {
-  createIndexStore,
-  createRowScan,
-  createScanProgress,
-} from '../../src/adapters/dynamodb/indexing/index-store.ts';
+import { createIndexStore } from '../../src/adapters/dynamodb/indexing/index-store.ts';
+import { createRowScan, createScanProgress } from '../../src/adapters/dynamodb/indexing/row-scan.ts';
 import { createShardMark } from '../../src/adapters/dynamodb/indexing/shard-mark.ts';
 import {
   parseReconcileEvent,

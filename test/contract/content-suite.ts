@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { NotificationContent } from '../../src/core/model/notification.ts';
 import { CONTENT } from '../support/rows.ts';
+import { recordOf } from './claim-suite.ts';
 import { fresh, type StoreUnderTest } from './store-under-test.ts';
 
 const ownerOf = () => {
@@ -48,6 +49,7 @@ export function contentSuite(store: () => StoreUnderTest): void {
     expect(await put('3', { recipient: 'other', body: 'short' }, true)).toEqual({
       recipient_hash: expect.any(String),
       life: 2,
+      of_another: true,
     });
     const corrected = { ...CONTENT, recipient: 'other', body: 'short', subject: 'corrected' };
     expect(await store().contents.read(owner)).toEqual(corrected);
@@ -56,6 +58,31 @@ export function contentSuite(store: () => StoreUnderTest): void {
     await put('4', { body: 'long '.repeat(1_000) }, true);
     expect(await store().contents.read(owner)).toEqual({ ...corrected, body: 'long '.repeat(1_000) });
   });
+
+  it.each([
+    ['amends what is stored', { recipient: 'https://other.example.com' }, true],
+    ['brings the whole of it', { ...CONTENT, recipient: 'https://other.example.com' }, undefined],
+  ] as const)(
+    'masks addresses in the records of before with an image that names another recipient, and %s',
+    async (_, content, amends) => {
+      const row = fresh();
+      const owner = { ...row, expires_at: 4_000_000_000 };
+      await store().put({ ...row, recipient_address: 'x' });
+      await store().indexStore.putContent({ ...owner, sequence: '1' }, CONTENT);
+      const said = `404 no ${CONTENT.recipient} here`;
+      await store().records.putIfAbsent({ ...recordOf(row, 0), response_message: said });
+      const told = async () => (await store().records.find(row.log_id, 0))?.response_message;
+      const put = (sequence: string, given: Partial<NotificationContent>) =>
+        store().indexStore.putContent({ ...owner, sequence, ...(amends && { amends }) }, given);
+      const same = await put('2', { ...content, recipient: CONTENT.recipient });
+      expect({ same, told: await told() }).toEqual({
+        same: expect.not.objectContaining({ of_another: true }),
+        told: said,
+      });
+      expect(await put('3', content)).toMatchObject({ of_another: true });
+      expect(await told()).toBe('404 no … here');
+    },
+  );
 
   it('amends no content of another tenant, and none that is not there', async () => {
     const owner = { ...ownerOf(), expires_at: 4_000_000_000, sequence: '1', amends: true } as const;

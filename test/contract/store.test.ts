@@ -3,7 +3,8 @@ import { createContentStore } from '../../src/adapters/dynamodb/delivery/content
 import { createClaimStore, createRecordStore } from '../../src/adapters/dynamodb/delivery/delivery-stores.ts';
 import { createEventRows, createOperatorRows } from '../../src/adapters/dynamodb/delivery/guarded-rows.ts';
 import { createSuccessorStore } from '../../src/adapters/dynamodb/delivery/successor-store.ts';
-import { createIndexStore, createRowScan } from '../../src/adapters/dynamodb/indexing/index-store.ts';
+import { createIndexStore } from '../../src/adapters/dynamodb/indexing/index-store.ts';
+import { createRowScan } from '../../src/adapters/dynamodb/indexing/row-scan.ts';
 import { createCorrectionStore } from '../../src/adapters/dynamodb/operator/correction-store.ts';
 import { createDueIndex } from '../../src/adapters/dynamodb/sweep/due-index.ts';
 import { malformedEntries } from '../../src/core/delivery/take-over.ts';

@@ -1,13 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { deliverBatch } from '../../src/core/delivery/deliver.ts';
+import type { ProviderGate } from '../../src/core/delivery/ports.ts';
 import type { SendResult } from '../../src/core/delivery/sender.ts';
 import { applyDeliveryEvent } from '../../src/core/delivery-events/apply-delivery-event.ts';
 import { indexRow, type RowImage } from '../../src/core/indexing/index-row.ts';
 import { hasContent, type NotificationRow } from '../../src/core/model/notification.ts';
+import { planCorrection } from '../../src/core/operator/correct.ts';
 import { passesFilter } from '../../tools/simulation/world/stores.ts';
 import { refused, setUp } from '../support/delivering.ts';
 import { PERMANENT } from '../support/delivery-events.ts';
-import { at, dueRow, iso, messageFor, received, T0 } from '../support/rows.ts';
+import { at, CONTENT, dueRow, iso, messageFor, received, T0 } from '../support/rows.ts';
 
 const OLD = 'https://example.com/hook';
 const NEW = 'https://example.com/corrected';
@@ -67,6 +69,23 @@ describe('a writer that corrects a row that was taken in', () => {
     expect(stored()).toMatchObject({ provider_host: 'example.com', recipient_hash });
     await work();
     expect(stored()).toMatchObject({ send_status: 'SUCCESS' });
+  });
+
+  it.each([
+    ['waits', {}],
+    ['was delivered', { send_status: 'SUCCESS', work_queue: undefined }],
+    ['was given up', { failure_reason: 'INVALID_RECIPIENT', work_queue: undefined }],
+    ['is malformed', { max_retry_count: 'many' }],
+  ])('so that no word about the recipient of before is left, where it %s', async (_, state) => {
+    const said = { error_message: '550 no ann@example.com', error_details: '{"said":"ann@example.com"}' };
+    const { tables, correct, stored } = world(dueRow({ ...TAKEN, ...said, ...(state as object) }));
+    tables.retryLog.set('r', { retry_log_id: 'r', original_log_id: 'log-1', retry_attempt: 0, ...said } as never);
+    tables.content.set('log-1', { ...CONTENT, tenant_id: 'tenant-1', error_details: said.error_details });
+    await correct({ recipient_address: CONTENT.recipient, subject: '1' });
+    expect(tables.retryLog.get('r')).toMatchObject(said);
+    await correct({ recipient_address: NEW, subject: '2' });
+    expect(tables.content.get('log-1')).toMatchObject({ recipient: NEW });
+    expect(JSON.stringify([stored(), tables.content.get('log-1'), [...tables.retryLog]])).not.toContain('ann@');
   });
 
   it('and deleted it, after an event had shown that it arrived: it is delivered, and leaves no address', async () => {
@@ -202,6 +221,19 @@ it('is settled by the worker that has its latest claim, when its writer puts it 
   expect(tables.row('log-1')).toMatchObject({ send_status: 'RETRY', last_attempt: 3, life: 2 });
   expect(tables.retryLog.get('log-1#1')).toMatchObject({ retry_status: 'SUCCESS' });
   expect(tables.retryLog.get('log-1#3')).toMatchObject({ retry_status: 'FAILED', error_type: 'NETWORK_TIMEOUT' });
+});
+
+it('waits for no hold of what it was before, where an operator corrects what was never sent', async () => {
+  const until = iso(3_600_000);
+  const gate: ProviderGate = {
+    admit: async () => ({ do: 'hold', until, error_type: 'SERVER_OVERLOAD', by: { breaker: 'webhook#example.com' } }),
+  };
+  const { tables, deps, put } = setUp(undefined, { clock: () => T0, gate });
+  const never = { last_attempt: -1, send_attempts: 0, attempts_left: 6 };
+  await deliverBatch([received(messageFor(put(dueRow(never))))], deps);
+  const held = tables.row('log-1') as NotificationRow;
+  expect(held).toMatchObject({ send_status: 'RETRY', send_attempts: 0, work_at: until });
+  expect(planCorrection(held, { recipient: NEW }, { now: T0, policy: deps.policy }).due).toBe(iso());
 });
 
 it('costs nothing for a row that nobody edits: no image for the indexer, no write beside claim and settlement', async () => {

@@ -92,8 +92,8 @@ function takingIn({ config, tables, encryption }: StageStorage) {
     RECIPIENT_HASH_SECRET: encryption.recipientHashSecret.secretArn,
   } satisfies DueIndexerEnv;
   const permissions = [
-    // The last recorded attempt, where a row is put behind older content.
-    on(tables.retryLog, 'Query'),
+    // The last recorded attempt, where a row is put behind older content; and what was said about its recipient of before.
+    on(tables.retryLog, 'GetItem', 'PutItem', 'Query'),
     useKinds(tables.pipelineState, SHARDS_KIND),
     useTableKey(encryption.dataKey),
     ...sealRecipients(encryption, tables),

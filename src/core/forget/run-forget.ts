@@ -109,8 +109,11 @@ async function takeRow(row: ForeignRow, work: Work): Promise<void> {
   if (whose === 'recipient') await takeNotification(String(row['log_id']), row, work);
   if (whose === 'fallback') {
     work.state.fallbacks += 1;
+    if (run.dry_run) return;
     // Its writer named the recipient for the case that another one fails: nobody has taken the row in yet.
-    if (!run.dry_run) await ports.rows.change(asNotification(row), { set: {}, remove: FALLBACK });
+    await ports.rows.change(asNotification(row), { set: {}, remove: FALLBACK });
+    // Whoever was taking it in at the moment stores its content behind the scan.
+    later(work.state, { log_id: String(row['log_id']), of: 'content', looks: 0 }, ports);
   }
 }
 
@@ -156,10 +159,7 @@ async function takeContent({ log_id, whose, life }: FoundContent, work: Work) {
   const { state, ports, run } = work;
   if (whose === 'fallback') {
     state.fallbacks += 1;
-    if (run.dry_run) return;
-    await ports.eraseFallback(log_id);
-    // Whoever was handing it on at the moment has copied it.
-    later(state, { log_id: successorId(log_id, life), of: 'content', looks: 0 }, ports);
+    if (!run.dry_run) await eraseFallback(log_id, life, work);
     return;
   }
   const row = await ports.rows.read(log_id);
@@ -172,6 +172,12 @@ async function takeContent({ log_id, whose, life }: FoundContent, work: Work) {
   if (isReplaced && run.dry_run) return;
   if (run.dry_run) state.contents_without_row += 1;
   else later(state, { log_id, of: 'content', looks: 0 }, ports);
+}
+
+async function eraseFallback(log_id: string, life: number | undefined, { state, ports }: Work): Promise<void> {
+  await ports.eraseFallback(log_id);
+  // Whoever was handing it on at the moment has copied it.
+  later(state, { log_id: successorId(log_id, life), of: 'content', looks: 0 }, ports);
 }
 
 async function takeMembers({ state, ports, run }: Work): Promise<void> {
@@ -214,8 +220,9 @@ async function takeLater(work: Work): Promise<void> {
     }
     await Promise.all(
       [...due.values()].map(async (one) => {
-        const isTheirs = one.of === 'row' || (await ports.contentOf(one.log_id)) === 'recipient';
-        if (isTheirs) await forgetWithRow(one, work);
+        const whose = one.of === 'row' ? 'recipient' : await ports.contentOf(one.log_id);
+        if (whose === 'recipient') await forgetWithRow(one, work);
+        if (whose === 'fallback') await eraseFallback(one.log_id, (await ports.rows.read(one.log_id))?.life, work);
       }),
     );
     state.later.splice(0, due.size);

@@ -10,6 +10,7 @@ import {
 } from '../model/notification.ts';
 import { ExplainedError } from '../model/problem.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
+import { maskedWords } from '../model/text.ts';
 import type { Clock } from '../model/time.ts';
 import { isGivenUp } from '../model/work-index.ts';
 import { type IndexPlan, type IndexTerms, planIndex } from './index-plan.ts';
@@ -42,6 +43,8 @@ export interface StoredContent {
   readonly recipient_hash?: string;
   /** Of the life that has this content: number of its first attempt. Absent: no older content was there. */
   readonly life?: number;
+  /** Another recipient was stored: what was said about them is masked in the records, and leaves the row. */
+  readonly of_another?: boolean;
 }
 
 /** What is stored of a life: its first attempt is number `life`, and its writer had made so many when it was taken in. */
@@ -189,9 +192,11 @@ async function carryOut(
   const { row } = image;
   const stored = plan.content ? await store.putContent(ownerOf(plan, image), plan.content) : {};
   if (stored === undefined) return { outcome: 'outdated' };
-  const { life, ...found }: StoredContent = stored;
+  const { life, of_another, ...found }: StoredContent = stored;
   const { set, remove } = life === undefined ? plan : ofLife(plan, anew, life);
-  if (!(await store.index(row, { ...set, ...found }, remove))) return { outcome: 'outdated' };
+  const masked = Object.entries(of_another ? maskedWords(row) : {}).filter(([name]) => !remove.includes(name));
+  if (!(await store.index(row, { ...Object.fromEntries(masked), ...set, ...found }, remove)))
+    return { outcome: 'outdated' };
   if (plan.do === 'set_aside') return { outcome: 'set_aside', why: plan.why ?? '' };
   return { outcome: plan.do === 'wait' ? 'ignored' : 'indexed' };
 }

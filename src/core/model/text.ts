@@ -35,9 +35,14 @@ export const withoutAddresses = (text: string): string => text.replace(ADDRESS_L
 const PROVIDERS_WORDS = ['error_message', 'response_message', 'error_details'] as const;
 
 /** Of what a row or a record keeps of providers' words, those that name addresses, with these masked. */
-export function maskedWords(of: Readonly<Partial<Record<(typeof PROVIDERS_WORDS)[number], string>>>) {
-  const masked = PROVIDERS_WORDS.map((name) => [name, withoutAddresses(of[name] ?? '')] as const);
-  return Object.fromEntries(masked.filter(([name, text]) => text !== (of[name] ?? '')));
+export function maskedWords(of: Readonly<Partial<Record<(typeof PROVIDERS_WORDS)[number], unknown>>>) {
+  return Object.fromEntries(
+    PROVIDERS_WORDS.flatMap((name) => {
+      const text = of[name];
+      const masked = typeof text === 'string' ? withoutAddresses(text) : undefined;
+      return masked === undefined || masked === text ? [] : [[name, masked] as const];
+    }),
+  );
 }
 
 /** A row's value by another program, for people or pages: not a map, list or set, which may hold an address. */

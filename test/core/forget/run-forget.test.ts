@@ -82,6 +82,43 @@ it.each([
 });
 
 it.each([
+  ['its writer had named them as the fallback, and an image from before is stored behind the scan', 'fallback'],
+  ['it was corrected since, and they are the fallback of another', 'recipient'],
+] as const)('erases the fallback recipient of a content once more a moment later: %s', async (_, whose) => {
+  let passed = 0;
+  const clock = () => at(passed);
+  const tables = new MemoryTables(clock);
+  const row = { ...dueRow(), fallback_channel: 'email' as const, fallback_recipient: 'ann@example.com' };
+  const found = whose === 'fallback' ? row : { ...row, life: 7 };
+  tables.log.set(row.log_id, row);
+  const { forgetRows: rows, records, erasable } = tables;
+  const left = new Set<string>();
+  const ports = {
+    tenant_id: row.tenant_id,
+    rows,
+    records,
+    erasable,
+    clock,
+    rowPage: async (segment: number) => (segment === 0 ? { items: [found], read_units: 0 } : nothing()),
+    contentPage: nothing,
+    names: () => false,
+    whose: async () => whose,
+    contentOf: async (log_id: string) => (left.has(log_id) ? ('fallback' as const) : undefined),
+    eraseFallback: async (log_id: string) => void left.delete(log_id),
+  };
+  const pause = async () => {
+    passed += 100_000;
+  };
+  const onProgress = ({ phase }: ForgetState) => {
+    if (phase === 'members') left.add(row.log_id);
+  };
+  const run = { run_id: 'manual-1', dry_run: false, rate: 1_000_000, pause, onProgress, isStopping: () => false };
+  const state = newForget(T0);
+  await forget(state, ports, run);
+  expect({ left: [...left], later: state.later, phase: state.phase }).toEqual({ left: [], later: [], phase: 'done' });
+});
+
+it.each([
   ['an hour', 3_600_000, 4],
   ['longer, so it is scanned anew', 3_600_001, 12],
   ['as long as an earlier version knew', Number.NaN, 12],

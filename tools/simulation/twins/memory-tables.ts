@@ -119,7 +119,8 @@ export class MemoryTables implements IndexStore {
         attempts_before: 0,
         ...(set.life !== undefined && { life: set.life }),
       };
-      this.content.set(log_id, { ...there, ...content, ...corrected });
+      const masked = recipient === undefined ? {} : maskedWords(there);
+      this.content.set(log_id, { ...there, ...masked, ...content, ...corrected });
       return true;
     },
   };

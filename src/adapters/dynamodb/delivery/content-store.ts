@@ -15,8 +15,8 @@ import { withinLimit } from '../../batching/gather.ts';
 import { type Sealer, SealRefusedError } from '../../sealing/sealer.ts';
 import { itemReader } from '../table/calls.ts';
 import { updateItem } from '../table/guarded-update.ts';
-import type { Guard } from '../table/guards.ts';
-import { type Item, toItem } from '../table/item.ts';
+import { asRead, type Guard } from '../table/guards.ts';
+import { type Item, toForeignRow, toItem } from '../table/item.ts';
 import { readItem } from '../table/reads.ts';
 
 /** DynamoDB's numbers have up to 38 digits, sequence numbers of a stream up to 40: these are texts of one length. */
@@ -45,6 +45,13 @@ export function notLater(sequence: string, life?: number): readonly Guard[] {
   const guard: Guard = [['image_sequence', 'absent or <=', value], ...kept];
   if (typeof value !== 'string') return [guard];
   return [guard, [['image_sequence', '<=', NumberValueImpl.from('9'.repeat(NUMBER_DIGITS))], ...kept]];
+}
+
+/** Neither an image nor a correction has replaced it, and nobody has erased it, or its fallback recipient. */
+export function asStored(stored: Item): Guard {
+  const image_sequence = stored['image_sequence'] && sequenceValue(storedSequence(stored));
+  const marks = asRead(toForeignRow(stored), ['life', 'corrected_at', 'erased_at', 'encrypted_fallback_recipient']);
+  return [...asRead({ log_id: stored['log_id']?.S }, ['log_id']), ...marks, ['image_sequence', '=', image_sequence]];
 }
 
 /** Row and content are stored with the same end. */

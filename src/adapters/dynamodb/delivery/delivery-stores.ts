@@ -10,6 +10,7 @@ import {
 } from '../../../core/model/notification.ts';
 import type { QueueMessage } from '../../../core/model/queue-message.ts';
 import { type RowChange, stamped, wasApplied, wasSettled } from '../../../core/model/row-change.ts';
+import { maskedWords } from '../../../core/model/text.ts';
 import { type Clock, expiresAt } from '../../../core/model/time.ts';
 import { workQueuePrefix } from '../../../core/model/work-index.ts';
 import {
@@ -216,4 +217,13 @@ const inTime = <T>(call: Promise<T>) => withinLimit(call, RECORD_CALL_MS, 'Retry
 export async function readRecords(client: DynamoDBClient, table: string, log_id: string): Promise<RetryRecord[]> {
   const items = await queryAll(client, { table, key: { original_log_id: log_id }, consistent: true });
   return items.map(toRetryRecord);
+}
+
+/** Masks addresses in what the records of a notification keep of providers' words: its recipient is another one now. */
+export async function maskRecords(client: DynamoDBClient, table: string, log_id: string): Promise<void> {
+  const { replace } = createRecordStore(client, table);
+  for (const record of await readRecords(client, table, log_id)) {
+    const masked = maskedWords(record);
+    if (Object.keys(masked).length > 0) await replace({ ...record, ...masked }, record);
+  }
 }

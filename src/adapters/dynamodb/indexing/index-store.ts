@@ -1,30 +1,34 @@
-import { type DynamoDBClient, PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
+import { isDeepStrictEqual } from 'node:util';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
+import { CHANGE_TRIES } from '../../../core/delivery/ports.ts';
 import {
   type ContentOwner,
   ErasedError,
   type IndexStore,
   nextLife,
   RowUnstorableError,
+  type StoredContent,
 } from '../../../core/indexing/index-row.ts';
-import type { ProgressStore, RowScan, ScanProgress } from '../../../core/indexing/reconcile.ts';
 import { IMAGE_COLUMNS } from '../../../core/indexing/row-rules.ts';
 import {
   CONTENT_COLUMNS,
   FALLBACK_COLUMNS,
   hasContent,
   type NotificationContent,
-  UPDATED_BY,
+  SEALED,
 } from '../../../core/model/notification.ts';
 import { turnOf } from '../../../core/model/row-change.ts';
-import type { Sealer } from '../../sealing/sealer.ts';
+import { maskedWords } from '../../../core/model/text.ts';
+import { type Sealer, SealRefusedError } from '../../sealing/sealer.ts';
 import { recipientHash } from '../../signing/hashed-ids.ts';
-import { contentItem, notLater, storedSequence } from '../delivery/content-store.ts';
+import { asStored, contentItem, notLater, storedSequence } from '../delivery/content-store.ts';
+import { maskRecords } from '../delivery/delivery-stores.ts';
 import { amendedItem, fallbackAttributes, lifeOf, type Owned, placed } from '../delivery/successor-store.ts';
 import { putGuarded, updateGuarded } from '../table/guarded-update.ts';
 import { asRead, type Guard, NEW } from '../table/guards.ts';
-import { type Item, toForeignRow, toItem } from '../table/item.ts';
-import { getItem, itemsOf, query, readItem } from '../table/reads.ts';
+import type { Item } from '../table/item.ts';
+import { query, readItem } from '../table/reads.ts';
 
 export interface IndexStoreOptions {
   readonly client: DynamoDBClient;
@@ -77,15 +81,31 @@ class Contents {
   }
 
   async put(owner: ContentOwner, content: Partial<NotificationContent>): ReturnType<IndexStore['putContent']> {
-    const { log_id, tenant_id, sequence, amends } = owner;
+    const { log_id, tenant_id } = owner;
     const hashed = content.recipient && recipientHash(await this.#options.hashKey(), tenant_id, content.recipient);
     const answer = { ...(hashed && { recipient_hash: hashed }) };
-    const whole = content as NotificationContent;
     // What is there shows by this put: as a rule nothing is, and it costs no more than one that asks nothing.
-    const first = amends ? undefined : await this.#write(await this.#itemOf(owner, whole), [NEW]);
+    const whole = content as NotificationContent;
+    const first = owner.amends ? undefined : await this.#write(await this.#itemOf(owner, whole), [NEW]);
     if (first?.applied) return answer;
     // Not every emulator returns the item; AWS does.
-    const there = first?.item ?? (await this.read(log_id)) ?? {};
+    let there = first?.item ?? (await this.read(log_id)) ?? {};
+    for (let tries = 1; tries <= CHANGE_TRIES; tries++) {
+      const stored = await this.#putBehind(owner, content, there);
+      if (stored === undefined || !('since' in stored)) return stored && { ...answer, ...stored };
+      there = stored.since;
+    }
+    throw new Error(`Others kept changing the content of ${log_id}.`);
+  }
+
+  /** @returns `since`: what is stored now, where others have changed what was to be amended since it was read */
+  async #putBehind(
+    owner: ContentOwner,
+    content: Partial<NotificationContent>,
+    there: Item,
+  ): Promise<StoredContent | { readonly since: Item } | undefined> {
+    const { log_id, tenant_id, sequence, amends } = owner;
+    const { client, tables, sealer, hashKey } = this.#options;
     if (isErased(there)) throw new ErasedError(ERASED);
     // Seen once more, the image would bring back what an operator has corrected since.
     if (there['corrected_at'] && isSeenAgain(owner, there)) return undefined;
@@ -93,15 +113,34 @@ class Contents {
     const life = await this.#lifeBehind(owner, there);
     const owned: Owned = { ...owner, ...(life !== undefined && { life }) };
     if (amends && there['tenant_id']?.S !== tenant_id) throw new RowUnstorableError('the content that it lacks');
-    const { sealer, hashKey } = this.#options;
+    const of_another = await this.#isOfAnother(owner, content, there);
+    // Before the content: after a crash in between nothing is left that names the one of before.
+    if (of_another) await maskRecords(client, tables.notification_retry_log, log_id);
+    const { recipient: _, ...others } = content;
     const item = amends
-      ? await amendedItem(owned, content, there, { sealer, hashKey })
-      : await this.#itemOf(owned, whole);
+      ? await amendedItem(owned, of_another ? content : others, there, { sealer, hashKey })
+      : await this.#itemOf(owned, { ...content, ...(of_another && maskedWords(content)) } as NotificationContent);
+    const kept = amends ? asStored(there) : [];
+    const guards = notLater(sequence, life).map((guard) => [...guard, ...kept]);
     // If the content of a later image is stored already, the update of this image's row finds the row changed.
-    const { applied, item: other } = await this.#write(item, notLater(sequence, life));
-    const later = applied ? undefined : (other ?? (await this.read(log_id)));
-    if (isErased(later)) throw new ErasedError(ERASED);
-    return { ...answer, ...(life !== undefined && { life }) };
+    const { applied, item: other } = await this.#write(item, guards);
+    const since = applied ? there : (other ?? (await this.read(log_id)) ?? {});
+    if (isErased(since)) throw new ErasedError(ERASED);
+    if (amends && !isDeepStrictEqual(asStored(since), asStored(there))) return { since };
+    return { ...(life !== undefined && { life }), ...(of_another && { of_another }) };
+  }
+
+  /** Whether the content that is stored is another recipient's. */
+  async #isOfAnother({ tenant_id, log_id }: ContentOwner, { recipient }: Partial<NotificationContent>, there: Item) {
+    const sealed = there['encrypted_recipient']?.S;
+    if (recipient === undefined || sealed === undefined) return false;
+    const owner = { tenant_id, purpose: SEALED.recipients, id: log_id };
+    try {
+      return (await this.#options.sealer.open(owner, sealed)) !== recipient;
+    } catch (error) {
+      if (error instanceof SealRefusedError) return true;
+      throw error;
+    }
   }
 
   async #write(item: Item, guards: readonly Guard[]) {
@@ -160,66 +199,4 @@ const isErased = (item: Item | undefined): boolean => item?.['erased_at'] !== un
 function unstorable(error: unknown): unknown {
   if (!(error instanceof Error) || error.name !== 'ValidationException') return error;
   return new RowUnstorableError('the limit of 400 KB an item', { cause: error });
-}
-
-/** Rows per page: about 20 read units of ours, and few enough to take in between two looks at the clock. */
-const PAGE_SIZE = 250;
-
-/**
- * RowScan on NotificationLog. The filter leaves out what is certainly ours: rows without content that the pipeline wrote
- * last, with work or with a reason why there is none, and delivered rows that are in the history.
- */
-export function createRowScan(
-  client: DynamoDBClient,
-  tables: Pick<IndexStoreOptions['tables'], 'notification_log' | 'notification_content'>,
-): RowScan {
-  return {
-    async page(after) {
-      const answer = await client.send(
-        new ScanCommand({
-          TableName: tables.notification_log,
-          Limit: PAGE_SIZE,
-          FilterExpression:
-            `${[...CONTENT_COLUMNS, ...FALLBACK_COLUMNS].map((column) => `attribute_exists(${column})`).join(' OR ')} OR (` +
-            'NOT (updated_by = :us AND (attribute_type(work_queue, :text) OR attribute_type(failure_reason, :text))) ' +
-            'AND NOT (send_status = :delivered AND attribute_exists(history_bucket)))',
-          ExpressionAttributeValues: { ':us': { S: UPDATED_BY }, ':text': { S: 'S' }, ':delivered': { S: 'SUCCESS' } },
-          ReturnConsumedCapacity: 'TOTAL',
-          ...(after && { ExclusiveStartKey: after as Item }),
-        }),
-      );
-      const { ScannedCount, ConsumedCapacity, LastEvaluatedKey } = answer;
-      return {
-        rows: itemsOf(answer).map(toForeignRow),
-        scanned: ScannedCount ?? 0,
-        read_units: ConsumedCapacity?.CapacityUnits ?? 0,
-        ...(LastEvaluatedKey && { next: LastEvaluatedKey }),
-      };
-    },
-
-    async read(log_id) {
-      // In this order: content that the indexer stores after this read is recognised as later.
-      const content = await readItem(client, tables.notification_content, log_id, ['image_sequence']);
-      const row = await readItem(client, tables.notification_log, log_id);
-      return row && { row: toForeignRow(row), sequence: storedSequence(content), unseen: true };
-    },
-  };
-}
-
-const KEY = { kind: 'reconcile', id: 'scan' };
-
-/** ProgressStore on PipelineState: one item that never expires. */
-export function createScanProgress(client: DynamoDBClient, table: string): ProgressStore {
-  return {
-    async read() {
-      const item = await getItem(client, table, toItem(KEY));
-      if (item === undefined) return undefined;
-      const { kind: _, id: __, next, ...progress } = unmarshall(item);
-      return { ...progress, ...(next !== undefined && { next: JSON.parse(next) }) } as ScanProgress;
-    },
-    async write({ next, ...progress }) {
-      const Item = toItem({ ...KEY, ...progress, next: next && JSON.stringify(next) });
-      await client.send(new PutItemCommand({ TableName: table, Item }));
-    },
-  };
 }

@@ -1,17 +1,14 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { type RowChange, stamped } from '../../../core/model/row-change.ts';
-import { maskedWords } from '../../../core/model/text.ts';
 import { type Clock, expiresAt } from '../../../core/model/time.ts';
 import type { CorrectionStore } from '../../../core/operator/correct.ts';
 import type { Sealer } from '../../sealing/sealer.ts';
 import { recipientHash } from '../../signing/hashed-ids.ts';
-import { sequenceValue, storedSequence } from '../delivery/content-store.ts';
-import { asPlanned, createRecordStore, readRecords } from '../delivery/delivery-stores.ts';
+import { asStored, storedSequence } from '../delivery/content-store.ts';
+import { asPlanned, maskRecords } from '../delivery/delivery-stores.ts';
 import { amendedItem } from '../delivery/successor-store.ts';
 import { createRowReader, updateExpression } from '../table/calls.ts';
 import { conditionOf, transact } from '../table/guarded-update.ts';
-import { asRead, type Guard } from '../table/guards.ts';
-import { type Item, toForeignRow } from '../table/item.ts';
 import { readItem } from '../table/reads.ts';
 
 interface CorrectionStoreOptions {
@@ -41,7 +38,11 @@ export function createCorrectionStore(options: CorrectionStoreOptions): Correcti
       const now = clock();
       const { recipient } = content;
       // Before the row: after a crash in between nothing is left that names the one of before.
-      if (recipient !== undefined) await maskRecords(client, notification_retry_log, log_id);
+      if (recipient !== undefined) {
+        if (notification_retry_log === undefined)
+          throw new Error('Who corrects a recipient must name the table of records.');
+        await maskRecords(client, notification_retry_log, log_id);
+      }
       const recipient_hash = recipient && recipientHash(await hashKey(), tenant_id, recipient);
       const change: RowChange = {
         set: { ...set, ...(recipient_hash && { recipient_hash }) },
@@ -67,20 +68,4 @@ export function createCorrectionStore(options: CorrectionStoreOptions): Correcti
       return transact(client, [{ Update }, { Put }]);
     },
   };
-}
-
-async function maskRecords(client: DynamoDBClient, table: string | undefined, log_id: string): Promise<void> {
-  if (table === undefined) throw new Error('Who corrects a recipient must name the table of records.');
-  const { replace } = createRecordStore(client, table);
-  for (const record of await readRecords(client, table, log_id)) {
-    const masked = maskedWords(record);
-    if (Object.keys(masked).length > 0) await replace({ ...record, ...masked }, record);
-  }
-}
-
-/** Neither an image nor another correction has replaced it, and nobody has erased it, or its fallback recipient. */
-function asStored(stored: Item): Guard {
-  const image_sequence = stored['image_sequence'] && sequenceValue(storedSequence(stored));
-  const marks = asRead(toForeignRow(stored), ['life', 'corrected_at', 'erased_at', 'encrypted_fallback_recipient']);
-  return [...asRead({ log_id: stored['log_id']?.S }, ['log_id']), ...marks, ['image_sequence', '=', image_sequence]];
 }
