@@ -7,7 +7,7 @@ import { createShardMark } from '../../src/adapters/dynamodb/indexing/shard-mark
 import { createPacingStore } from '../../src/adapters/dynamodb/pacing/pacing-store.ts';
 import { createDueIndex } from '../../src/adapters/dynamodb/sweep/due-index.ts';
 import { createSweepLog } from '../../src/adapters/dynamodb/sweep/sweep-log.ts';
-import { parseSweepEvent, type SweepEvent } from '../../src/adapters/lambda/sweep-event.ts';
+import { parseSweepEvent, type SweepEvent } from '../../src/adapters/lambda/events.ts';
 import { createSweepLanes } from '../../src/adapters/sqs/lanes.ts';
 import { foresight } from '../../src/core/delivery/claim-plan.ts';
 import { TABLE_CALL_MS } from '../../src/core/delivery/policy/attempt-times.ts';

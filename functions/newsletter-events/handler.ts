@@ -6,7 +6,7 @@ import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member
 import { createWarmingStore } from '../../src/adapters/dynamodb/newsletter/warming-store.ts';
 import { parseNewsletterEvent } from '../../src/adapters/email/newsletter-event-message.ts';
 import { createMemberSealing } from '../../src/adapters/recipient/member-sealing.ts';
-import { groupsOf } from '../../src/core/model/groups.ts';
+import { groupsOf } from '../../src/core/model/collections.ts';
 import { type ApplyDeps, applyEvents } from '../../src/core/newsletter/events/apply-events.ts';
 import { DEFAULT_JOB_LIMITS, withRetries } from '../../src/core/newsletter/model/job-limits.ts';
 import type { NewsletterEvent } from '../../src/core/newsletter/model/recipient-state.ts';

@@ -4,10 +4,10 @@ import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member
 import { createNewsletterStore } from '../../src/adapters/dynamodb/newsletter/newsletter-store.ts';
 import { createWarmingStore } from '../../src/adapters/dynamodb/newsletter/warming-store.ts';
 import { createMemberSealing, withRecentHashes } from '../../src/adapters/recipient/member-sealing.ts';
-import { parseSendMessage } from '../../src/adapters/sqs/newsletter-messages.ts';
+import { parseSendMessage } from '../../src/adapters/sqs/newsletter-queues.ts';
 import { unsubscribeToken } from '../../src/adapters/unsubscribe/unsubscribe-link.ts';
 import { continueResolve } from '../../src/core/newsletter/lifecycle/resolve.ts';
-import { CHUNK_SIZE } from '../../src/core/newsletter/model/chunk.ts';
+import { CHUNK_SIZE } from '../../src/core/newsletter/model/batch.ts';
 import type { SendMessage } from '../../src/core/newsletter/model/email-message.ts';
 import type { BulkProvider, Renderings } from '../../src/core/newsletter/model/provider.ts';
 import { createLateExclusions } from '../../src/core/newsletter/sending/exclusion-checks.ts';

@@ -3,11 +3,7 @@ import type { Context } from 'aws-lambda';
 import { createIndexStore } from '../../src/adapters/dynamodb/indexing/index-store.ts';
 import { createRowScan, createScanProgress } from '../../src/adapters/dynamodb/indexing/row-scan.ts';
 import { createShardMark } from '../../src/adapters/dynamodb/indexing/shard-mark.ts';
-import {
-  parseReconcileEvent,
-  type ReconcileAnswer,
-  type ReconcilePart,
-} from '../../src/adapters/lambda/reconcile-event.ts';
+import { parseReconcileEvent, type ReconcileAnswer, type ReconcilePart } from '../../src/adapters/lambda/events.ts';
 import {
   type ProgressStore,
   type ReconcileCounts,

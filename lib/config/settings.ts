@@ -4,7 +4,7 @@ import { BREAKER_SETTINGS } from '../../src/core/breaker/breaker-policy.ts';
 import { INDEX_SHARD_SETTINGS } from '../../src/core/model/index-shards.ts';
 import { RETRY_SETTINGS } from '../../src/core/model/retry-policy.ts';
 import { isTimeZone } from '../../src/core/model/time.ts';
-import { RECIPIENT_DAYS } from '../../src/core/newsletter/model/chunk.ts';
+import { RECIPIENT_DAYS } from '../../src/core/newsletter/model/batch.ts';
 import { EMAIL_CONCURRENCY } from '../../src/core/newsletter/model/email.ts';
 import { JOB_RETRY_SETTINGS, UNCERTAIN_MINUTES } from '../../src/core/newsletter/model/job-limits.ts';
 import { PACING_SETTINGS } from '../../src/core/pacing/pacing-policy.ts';

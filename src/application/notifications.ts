@@ -4,7 +4,7 @@ import { readNotes } from '../adapters/dynamodb/delivery/content-store.ts';
 import { readRecords } from '../adapters/dynamodb/delivery/delivery-stores.ts';
 import { decrypt, encrypt } from '../adapters/sealing/sealer.ts';
 import { recipientHash } from '../adapters/signing/hashed-ids.ts';
-import { defined } from '../core/model/defined.ts';
+import { defined } from '../core/model/collections.ts';
 import { isGone } from '../core/model/history-index.ts';
 import { type ForeignRow, type NotificationRow, type RetryRecord, SEND_STATUSES } from '../core/model/notification.ts';
 import { Problem } from '../core/model/problem.ts';

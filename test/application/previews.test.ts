@@ -4,7 +4,7 @@ import { operatorDeps } from '../../src/application/deps.ts';
 import { emailAccess } from '../../src/application/emails/email-access.ts';
 import { memberAccess } from '../../src/application/members/members.ts';
 import { upsertMembers } from '../../src/core/newsletter/members/upsert-members.ts';
-import type { Recipient } from '../../src/core/newsletter/model/chunk.ts';
+import type { Recipient } from '../../src/core/newsletter/model/batch.ts';
 import type { Email, EmailContent } from '../../src/core/newsletter/model/email.ts';
 import { type Operations, startOperations } from '../support/cli/operations.ts';
 import { startTestConsole, type TestConsole } from '../support/console.ts';

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sendNext } from '../../src/client/browser/queue/send-next.ts';
-import { lookUp } from '../../src/client/browser/state/language.ts';
 import { pollDelay } from '../../src/client/browser/state/poll-delay.ts';
-import { TEXTS, textsFor } from '../../src/client/browser/state/texts.ts';
+import { lookUp, TEXTS, textsFor } from '../../src/client/browser/state/texts.ts';
 import { apiBase, apiUrlFault } from '../../src/client/handover/api-url.ts';
 import { answerOf, type HandoverOutcome, outcomeOfAnswer } from '../../src/client/handover/retry-rules.ts';
 import { settingsOf } from '../../src/client/settings.ts';

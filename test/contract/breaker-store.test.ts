@@ -5,7 +5,7 @@ import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import { type Breaker, closed, draining, opened, reopened } from '../../src/core/breaker/breaker.ts';
 import { DEFAULT_BREAKER_POLICY as POLICY } from '../../src/core/breaker/breaker-policy.ts';
 import type { BreakerStore } from '../../src/core/breaker/shared-breakers.ts';
-import { groupsOf } from '../../src/core/model/groups.ts';
+import { groupsOf } from '../../src/core/model/collections.ts';
 import type { DownProviders } from '../../src/core/monitor/dead-providers.ts';
 import { MemoryBreakers } from '../../tools/simulation/twins/pipeline-state.ts';
 import { describeOnDynamoDb } from './on-dynamodb.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createDataKeyStore } from '../../src/adapters/dynamodb/sealing/data-key-store.ts';
-import type { DataKeyStore } from '../../src/adapters/sealing/data-keys.ts';
+import { createDataKeyStore, type DataKeyStore } from '../../src/adapters/sealing/data-keys.ts';
 import { createMemoryDataKeys } from '../../tools/simulation/twins/pipeline-state.ts';
 import { T0 } from '../support/rows.ts';
 import { describeOnDynamoDb } from './on-dynamodb.ts';

@@ -6,7 +6,7 @@ import type { RowScan } from '../../src/core/indexing/reconcile.ts';
 import type { ForeignRow, NotificationRow } from '../../src/core/model/notification.ts';
 import { type DueIndex, workQueueOf } from '../../src/core/model/work-index.ts';
 import type { CorrectionStore } from '../../src/core/operator/correct.ts';
-import type { MalformedEntries } from '../../src/core/sweep/malformed-entries.ts';
+import type { MalformedEntries } from '../../src/core/sweep/walk.ts';
 import { dueRow, iso } from '../support/rows.ts';
 
 /** One implementation of the storage ports, on tables of its own. */

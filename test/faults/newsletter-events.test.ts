@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { applyEvents } from '../../src/core/newsletter/events/apply-events.ts';
 import { unsubscribe } from '../../src/core/newsletter/events/unsubscribe.ts';
 import { upsertMembers } from '../../src/core/newsletter/members/upsert-members.ts';
-import { CHUNK_SIZE } from '../../src/core/newsletter/model/chunk.ts';
+import { CHUNK_SIZE } from '../../src/core/newsletter/model/batch.ts';
 import { DEFAULT_JOB_LIMITS } from '../../src/core/newsletter/model/job-limits.ts';
 import {
   countStates,

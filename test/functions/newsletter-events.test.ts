@@ -3,7 +3,7 @@ import { Metrics } from '@aws-lambda-powertools/metrics';
 import type { SQSEvent } from 'aws-lambda';
 import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { METRICS } from '../../src/core/model/metrics.ts';
-import { UnreadableChunkError } from '../../src/core/newsletter/model/chunk.ts';
+import { UnreadableChunkError } from '../../src/core/newsletter/model/batch.ts';
 import { DEFAULT_JOB_LIMITS, SOURCE_RETRIES } from '../../src/core/newsletter/model/job-limits.ts';
 import type { EventStore } from '../../src/core/newsletter/model/ports.ts';
 import { countBits, countStates } from '../../src/core/newsletter/model/recipient-state.ts';

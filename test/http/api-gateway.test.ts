@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { requestOf } from '../../src/http/api-gateway.ts';
+import { requestOf } from '../../src/http/kernel.ts';
 
 describe('an event of an HTTP API', () => {
   const event = {

@@ -10,8 +10,14 @@ import type { ApiRoute, ApiRoutes } from '../../../src/application/contract/api/
 import { createSharedLimit, createTokenBuckets, type RequestCounts } from '../../../src/core/intake/rate-limit.ts';
 import { Problem } from '../../../src/core/model/problem.ts';
 import type { Clock } from '../../../src/core/model/time.ts';
-import { requestOf, resultOf } from '../../../src/http/api-gateway.ts';
-import { createKernel, type Given, type HttpRequest, type Reply } from '../../../src/http/kernel.ts';
+import {
+  createKernel,
+  type Given,
+  type HttpRequest,
+  type Reply,
+  requestOf,
+  resultOf,
+} from '../../../src/http/kernel.ts';
 import type { Observability } from '../runtime/observability.ts';
 import { type Caller, checkRights, fromContext } from './caller.ts';
 

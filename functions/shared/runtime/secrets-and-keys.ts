@@ -1,14 +1,18 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { createDataKeyStore } from '../../../src/adapters/dynamodb/sealing/data-key-store.ts';
-import { createDataKeys, type KeyWrap, wrapOnFirstUse } from '../../../src/adapters/sealing/data-keys.ts';
+import {
+  createDataKeyStore,
+  createDataKeys,
+  type KeyWrap,
+  wrapOnFirstUse,
+} from '../../../src/adapters/sealing/data-keys.ts';
 import { createSealer, type Sealer } from '../../../src/adapters/sealing/sealer.ts';
 import type { SecretNames } from '../../../src/adapters/secrets/integration-credentials.ts';
-import type { SecretSource } from '../../../src/adapters/secrets/secret-source.ts';
 import {
   createLocalKeyWrap,
   createSecretsFileSource,
   FILE_INTEGRATION_PREFIX,
-} from '../../../src/adapters/secrets/secrets-file.ts';
+  type SecretSource,
+} from '../../../src/adapters/secrets/secret-source.ts';
 import { createSecretsManagerSource } from '../../../src/adapters/secrets/secrets-manager.ts';
 import { limits } from './clients/lean.ts';
 

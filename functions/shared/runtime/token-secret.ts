@@ -1,4 +1,4 @@
-import { createSecretsFileSource } from '../../../src/adapters/secrets/secrets-file.ts';
+import { createSecretsFileSource } from '../../../src/adapters/secrets/secret-source.ts';
 import { createSecretsManagerSource } from '../../../src/adapters/secrets/secrets-manager.ts';
 
 /** The secret that signs the tokens of web pages, cached for five minutes. It is first read when a token needs it. */

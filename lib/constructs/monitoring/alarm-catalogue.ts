@@ -7,9 +7,17 @@ import { sweepIntervalSeconds } from '../../config/schedule-expression.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import type { ServiceFunction } from '../function/service-function.ts';
 import type { AlarmSpec, AlarmSubjects } from './alarm-spec.ts';
-import { DAY, FIVE_MINUTES, HOUR, monitorWindow, overChannels, percentage, QUARTER } from './metric-math.ts';
 import { newsletterAlarms } from './newsletter-alarms.ts';
-import { ServiceMetrics } from './service-metrics.ts';
+import {
+  DAY,
+  FIVE_MINUTES,
+  HOUR,
+  monitorWindow,
+  overChannels,
+  percentage,
+  QUARTER,
+  ServiceMetrics,
+} from './service-metrics.ts';
 import { indexingAlarms, outcomeAlarms } from './stream-alarms.ts';
 
 export interface AlarmsProps extends AlarmSubjects {

@@ -16,8 +16,7 @@ import type { Channel } from '../../../src/core/model/channels.ts';
 import type { MetricName } from '../../../src/core/model/metrics.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import type { AlarmSubjects } from './alarm-spec.ts';
-import { FIVE_MINUTES, HOUR, monitorWindow } from './metric-math.ts';
-import { ServiceMetrics, type Statistic } from './service-metrics.ts';
+import { FIVE_MINUTES, HOUR, monitorWindow, ServiceMetrics, type Statistic } from './service-metrics.ts';
 
 export interface StageDashboardProps extends AlarmSubjects {
   readonly config: StageConfig;

@@ -1,8 +1,7 @@
 import { ComparisonOperator } from 'aws-cdk-lib/aws-cloudwatch';
 import type { StageConfig } from '../../config/stage-config.ts';
 import type { AlarmSpec, AlarmSubjects } from './alarm-spec.ts';
-import { DAY, FIVE_MINUTES, monitorWindow, percentage, QUARTER } from './metric-math.ts';
-import { ServiceMetrics } from './service-metrics.ts';
+import { DAY, FIVE_MINUTES, monitorWindow, percentage, QUARTER, ServiceMetrics } from './service-metrics.ts';
 
 /** The alarms of newsletters (batch-sending-service-job.md, 監視・アラート), and those that mailbox providers judge by. */
 export function newsletterAlarms(

@@ -1,7 +1,6 @@
 import type { StageConfig } from '../../config/stage-config.ts';
 import type { AlarmSpec, AlarmSubjects } from './alarm-spec.ts';
-import { FIVE_MINUTES, HOUR } from './metric-math.ts';
-import { ServiceMetrics } from './service-metrics.ts';
+import { FIVE_MINUTES, HOUR, ServiceMetrics } from './service-metrics.ts';
 
 /** The alarms of the functions that read the tables' streams: rows of others wait there, and outcomes. */
 export function indexingAlarms(config: StageConfig, { indexer, failures }: AlarmSubjects['indexing']): AlarmSpec[] {

@@ -1,7 +1,6 @@
 import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { SQSClient } from '@aws-sdk/client-sqs';
-import { createDataKeyStore } from '../dynamodb/sealing/data-key-store.ts';
-import { createDataKeys, type KeyWrap, wrapOnFirstUse } from '../sealing/data-keys.ts';
+import { createDataKeyStore, createDataKeys, type KeyWrap, wrapOnFirstUse } from '../sealing/data-keys.ts';
 import { createSealer, type Sealer } from '../sealing/sealer.ts';
 import type { Deployment } from './deployment.ts';
 

@@ -6,7 +6,7 @@ import { HistoryUnavailableError } from '../../core/operator/views/outcome-serie
 import { pidExists } from '../../processes/process-identity.ts';
 import { createLogHistory } from '../metric-history/log-history.ts';
 import { createIntegrationCredentials } from '../secrets/integration-credentials.ts';
-import { createLocalKeyWrap, createSecretsFileSource, FILE_INTEGRATION_PREFIX } from '../secrets/secrets-file.ts';
+import { createLocalKeyWrap, createSecretsFileSource, FILE_INTEGRATION_PREFIX } from '../secrets/secret-source.ts';
 import { type Deployment, DeploymentNotFoundError } from './deployment.ts';
 import { openSealer } from './deployment-clients.ts';
 import {

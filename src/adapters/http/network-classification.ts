@@ -1,12 +1,8 @@
-import type { ClientRequest, IncomingHttpHeaders } from 'node:http';
-import type { Socket } from 'node:net';
+import type { IncomingHttpHeaders } from 'node:http';
 import { type ClassificationRule, codes } from '../../core/delivery/policy/classification.ts';
 import { refusedByUs } from '../../core/model/error-types.ts';
 import { ExplainedError } from '../../core/model/problem.ts';
 import { RETRY_SETTINGS } from '../../core/model/retry-policy.ts';
-
-/** Most bytes of the head of an answer. */
-export const MAX_HEAD_BYTES = 64 * 1024;
 
 export interface HttpAnswer {
   readonly status: number;
@@ -170,46 +166,6 @@ function kindOf(came: Buffer): string {
   if (came[0] === 0x15 || came[0] === 0x16) return 'TLS';
   if (came[0] === 0 && came[3] === 4) return 'HTTP/2';
   return KINDS.find(([form]) => form.test(start))?.[1] ?? `${came.length} bytes that are not in HTTP`;
-}
-
-/** What a connection has brought for its present request. */
-interface Came {
-  chunks: Buffer[];
-  size: number;
-  isOpen: boolean;
-}
-
-/** By connection: a listener per request would cost a tenth of the post. */
-const heard = new WeakMap<Socket, Came>();
-
-/** Collects what comes before a head is read, which Node's parser does not show of an answer that it refuses. */
-export function keepHead(request: ClientRequest) {
-  let came: Came | undefined;
-  request.on('socket', (socket) => {
-    came = heard.get(socket) ?? listen(socket);
-    came.isOpen = true;
-    came.size = 0;
-  });
-  return {
-    bytes: () => Buffer.concat(came?.chunks ?? []),
-    forget() {
-      if (came === undefined) return;
-      came.isOpen = false;
-      came.chunks = [];
-    },
-  };
-}
-
-function listen(socket: Socket): Came {
-  const came: Came = { chunks: [], size: 0, isOpen: true };
-  heard.set(socket, came);
-  socket.prependListener('data', (chunk: Buffer) => {
-    // Interim answers may come without end.
-    if (!came.isOpen || came.size > 2 * MAX_HEAD_BYTES) return;
-    came.chunks.push(chunk);
-    came.size += chunk.length;
-  });
-  return came;
 }
 
 /**

@@ -1,19 +1,14 @@
-import type { IncomingMessage } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import https from 'node:https';
-import type { LookupFunction } from 'node:net';
-import {
-  type HttpAnswer,
-  keepHead,
-  MAX_HEAD_BYTES,
-  NetworkFault,
-  networkFault,
-  readHead,
-} from './network-classification.ts';
+import type { LookupFunction, Socket } from 'node:net';
+import { type HttpAnswer, NetworkFault, networkFault, readHead } from './network-classification.ts';
 import { bareHost, createTargetGuard, type TargetGuardOptions } from './target-guard.ts';
 
 /** Not imported: as an ES module node:http loads all of Node's `fetch` at a cold start, only to list its exports. */
 const http = process.getBuiltinModule('node:http');
 
+/** Most bytes of the head of an answer. */
+const MAX_HEAD_BYTES = 64 * 1024;
 /** Most bytes of an answer that are read, unless an option says otherwise. The answer only serves as a diagnosis. */
 export const MAX_ANSWER_BYTES = 64 * 1024;
 
@@ -188,4 +183,44 @@ export function createTargetPoster(options: TargetPosterOptions = {}): TargetPos
       poster.post({ url: guard.check(target, ports), ...message, signal }),
     close: poster.close,
   };
+}
+
+/** What a connection has brought for its present request. */
+interface Came {
+  chunks: Buffer[];
+  size: number;
+  isOpen: boolean;
+}
+
+/** By connection: a listener per request would cost a tenth of the post. */
+const heard = new WeakMap<Socket, Came>();
+
+/** Collects what comes before a head is read, which Node's parser does not show of an answer that it refuses. */
+function keepHead(request: ClientRequest) {
+  let came: Came | undefined;
+  request.on('socket', (socket) => {
+    came = heard.get(socket) ?? listen(socket);
+    came.isOpen = true;
+    came.size = 0;
+  });
+  return {
+    bytes: () => Buffer.concat(came?.chunks ?? []),
+    forget() {
+      if (came === undefined) return;
+      came.isOpen = false;
+      came.chunks = [];
+    },
+  };
+}
+
+function listen(socket: Socket): Came {
+  const came: Came = { chunks: [], size: 0, isOpen: true };
+  heard.set(socket, came);
+  socket.prependListener('data', (chunk: Buffer) => {
+    // Interim answers may come without end.
+    if (!came.isOpen || came.size > 2 * MAX_HEAD_BYTES) return;
+    came.chunks.push(chunk);
+    came.size += chunk.length;
+  });
+  return came;
 }

@@ -1,5 +1,5 @@
+import { ExplainedError } from '../../core/model/problem.ts';
 import { parseTime } from '../../core/model/time.ts';
-import { CellFault } from './member-file-error.ts';
 
 /** Cells of a line by column, in lower case, without the empty ones: an empty cell decides nothing. */
 export type Cells = Readonly<Record<string, string>>;
@@ -100,3 +100,19 @@ export const plain = (cell: string): string => cell.replaceAll(SAFE, '$1');
 export const plainOfGhost = (cell: string): string => cell.replace(/^'(?=[=+\-@\t])/, '');
 
 export const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
+
+/** A file of members that cannot be taken as a whole: what is wrong, and what would be right. */
+export class MemberFileError extends ExplainedError {
+  override readonly name = 'MemberFileError';
+  override readonly exitCode = 2;
+}
+
+/** What is wrong with one value of a line. It quotes nothing of the line, which is about a person. */
+export class CellFault extends Error {
+  readonly column: string;
+
+  constructor(column: string, message: string) {
+    super(message);
+    this.column = column;
+  }
+}

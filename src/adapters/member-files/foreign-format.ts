@@ -1,5 +1,4 @@
-import { type Cells, oneLine, timeIn, timeOr } from './cells.ts';
-import { CellFault } from './member-file-error.ts';
+import { CellFault, type Cells, oneLine, timeIn, timeOr } from './cells.ts';
 
 /** What an export says of a person: may get mail, or why not. `unconfirmed` and `deleted` are no members. */
 type Standing =

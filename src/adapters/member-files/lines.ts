@@ -1,5 +1,5 @@
 import { encodingOf, likelyEncoding } from '../content/text-encoding.ts';
-import { MemberFileError } from './member-file-error.ts';
+import { MemberFileError } from './cells.ts';
 
 /** Longest line in characters. A member with 100 labels and 50 newsletters needs 15,000. */
 export const MAX_LINE = 65_536;

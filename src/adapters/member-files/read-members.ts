@@ -1,11 +1,9 @@
 import { jsonObject } from '../../core/model/text.ts';
 import type { FileStanding } from '../../core/newsletter/model/member.ts';
-import type { Cells } from './cells.ts';
-import { timeOr } from './cells.ts';
+import { CellFault, type Cells, MemberFileError, timeOr } from './cells.ts';
 import { delimiterTold, type Header, headerOf, LineJoiner, rowsOf } from './csv.ts';
 import type { ForeignFormat, Reading } from './foreign-format.ts';
 import { type Line, MAX_LINE, readLines } from './lines.ts';
-import { CellFault, MemberFileError } from './member-file-error.ts';
 import { HOW_TO_SAY_IT, optOutColumns, saysOptOut } from './opt-outs.ts';
 import { columnNamed, OWN_COLUMNS, readOwn } from './own-format.ts';
 import { FOREIGN_FORMATS } from './service-exports.ts';

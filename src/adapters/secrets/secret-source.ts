@@ -1,5 +1,8 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { readFile, stat } from 'node:fs/promises';
 import * as v from 'valibot';
 import { ExplainedError } from '../../core/model/problem.ts';
+import type { KeyContext, KeyWrap } from '../sealing/data-keys.ts';
 
 export interface SecretSource {
   /**
@@ -68,3 +71,112 @@ export function atMostOncePer(
     return done;
   };
 }
+
+/** The name of an integration's secret is this prefix and the integration_config_id. */
+export const FILE_INTEGRATION_PREFIX = 'integrations/';
+
+const fileShape = v.object({
+  integrations: v.optional(v.record(v.string(), v.looseObject({})), {}),
+  recipient_key: v.optional(
+    v.pipe(
+      v.string(),
+      v.check((text) => Buffer.from(text, 'base64').length === 32, 'must be the base64 of 32 bytes'),
+    ),
+  ),
+  recipient_hash_key: v.optional(v.pipe(v.string(), v.minLength(1, 'must not be empty'))),
+  unsubscribe_key: v.optional(v.pipe(v.string(), v.minLength(1, 'must not be empty'))),
+  token_key: v.optional(v.pipe(v.string(), v.minLength(1, 'must not be empty'))),
+});
+type SecretsFile = v.InferOutput<typeof fileShape>;
+const KEYS = ['recipient_key', 'recipient_hash_key', 'unsubscribe_key', 'token_key'] as const;
+
+/** Pause between two looks at the file's time of change, which is looked at on every send. */
+const LOOK_MS = 1_000;
+
+/**
+ * Secrets from a JSON file, for the local runtime: `integrations/<integration_config_id>`, and
+ * the keys of KEYS. The file is read on first use, for every fresh value, and within a second
+ * after it changed: who repairs a credential redrives at once. A missing file holds no secrets.
+ */
+export function createSecretsFileSource(path: string, now: () => number = Date.now): SecretSource {
+  let content: Promise<SecretsFile> | undefined;
+  let changed = 0;
+  let looked = Number.NEGATIVE_INFINITY;
+  async function forgetIfChanged(): Promise<void> {
+    if (now() - looked < LOOK_MS) return;
+    looked = now();
+    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: 0 }));
+    if (mtimeMs !== changed) content = undefined;
+    changed = mtimeMs;
+  }
+  return {
+    async get(name, { fresh = false } = {}) {
+      await forgetIfChanged();
+      if (fresh) content = undefined;
+      content ??= readSecretsFile(path).catch((error: unknown) => {
+        content = undefined;
+        throw error;
+      });
+      return find(await content, name);
+    },
+  };
+}
+
+function find(file: SecretsFile, name: string): string | undefined {
+  const key = KEYS.find((one) => one === name);
+  if (key !== undefined) return file[key];
+  const id = name.startsWith(FILE_INTEGRATION_PREFIX) ? name.slice(FILE_INTEGRATION_PREFIX.length) : undefined;
+  if (id === undefined || !Object.hasOwn(file.integrations, id)) return undefined;
+  return JSON.stringify(file.integrations[id]);
+}
+
+async function readSecretsFile(path: string): Promise<SecretsFile> {
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return { integrations: {} };
+    throw new SecretUnavailableError('malformed', `The secrets file ${path} cannot be read.`, { cause: error });
+  }
+  const value = parseJsonObject(text);
+  if (value === undefined) {
+    throw new SecretUnavailableError('malformed', `The secrets file ${path} is malformed: it is not a JSON object.`);
+  }
+  const parsed = v.safeParse(fileShape, value);
+  if (parsed.success) return parsed.output;
+  const faults = describeIssues(parsed.issues);
+  throw new SecretUnavailableError('malformed', `The secrets file ${path} is malformed: ${faults}.`);
+}
+
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/**
+ * Wraps data keys with AES-256-GCM under a key from a file, where there is no KMS. As with KMS, the context is
+ * authenticated.
+ * @param masterKey of 32 bytes; read when first needed
+ */
+export function createLocalKeyWrap(masterKey: () => Promise<Uint8Array>): KeyWrap {
+  return {
+    async make(context) {
+      const key = copyOf(randomBytes(32));
+      const nonce = randomBytes(NONCE_BYTES);
+      const cipher = createCipheriv('aes-256-gcm', await masterKey(), nonce).setAAD(authenticated(context));
+      return { key, wrapped: Buffer.concat([nonce, cipher.update(key), cipher.final(), cipher.getAuthTag()]) };
+    },
+    async unwrap(context, wrapped) {
+      const nonce = wrapped.subarray(0, NONCE_BYTES);
+      const decipher = createDecipheriv('aes-256-gcm', await masterKey(), nonce, { authTagLength: TAG_BYTES })
+        .setAAD(authenticated(context))
+        .setAuthTag(wrapped.subarray(-TAG_BYTES));
+      return copyOf(Buffer.concat([decipher.update(wrapped.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()]));
+    },
+  };
+}
+
+function authenticated({ tenant_id, purpose, key_id }: KeyContext): Uint8Array {
+  return Buffer.from(JSON.stringify([tenant_id, purpose, key_id]));
+}
+
+/** Small buffers share their memory with others, which must not be overwritten with the key. */
+const copyOf = (buffer: Buffer): Uint8Array<ArrayBuffer> => Uint8Array.from(buffer);

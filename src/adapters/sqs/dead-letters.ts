@@ -1,5 +1,5 @@
 import { DeleteMessageBatchCommand, type Message, ReceiveMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
-import { groupsOf } from '../../core/model/groups.ts';
+import { groupsOf } from '../../core/model/collections.ts';
 import type { QueueMessage } from '../../core/model/queue-message.ts';
 import type { DeadLetter } from '../../core/operator/dead-letters/dead-letter.ts';
 import { returnToQueue } from './lanes.ts';

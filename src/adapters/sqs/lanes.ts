@@ -9,7 +9,7 @@ import {
 import { QUEUE_CALL_MS } from '../../core/delivery/policy/attempt-times.ts';
 import type { RetryQueue } from '../../core/delivery/ports.ts';
 import type { Channel, Lane, StageLanes } from '../../core/model/channels.ts';
-import { groupsOf } from '../../core/model/groups.ts';
+import { groupsOf } from '../../core/model/collections.ts';
 import {
   type QueuedMessage,
   type QueueMessage,

@@ -3,7 +3,7 @@ import { createCorrectionStore } from '../../adapters/dynamodb/operator/correcti
 import { mailbox } from '../../adapters/email/address.ts';
 import { keyedHash } from '../../adapters/signing/hashed-ids.ts';
 import { bodyFault, routeFault } from '../../core/intake/notification-request.ts';
-import { defined } from '../../core/model/defined.ts';
+import { defined } from '../../core/model/collections.ts';
 import { INTAKE_API, type NotificationRow } from '../../core/model/notification.ts';
 import { type FieldFault, Problem } from '../../core/model/problem.ts';
 import { newRunId, type QueueMessage } from '../../core/model/queue-message.ts';

@@ -1,12 +1,12 @@
 import { filledIn } from '../../adapters/content/addresses.ts';
 import { parseSegment } from '../../adapters/nql/parse-segment.ts';
-import { defined } from '../../core/model/defined.ts';
+import { defined } from '../../core/model/collections.ts';
 import { parseTime } from '../../core/model/time.ts';
 import { placeAt, withoutUnsubscribed } from '../../core/newsletter/audience/candidates.ts';
 import { segmentMatcher } from '../../core/newsletter/audience/segment.ts';
 import { clippedByGmail } from '../../core/newsletter/lifecycle/gmail-limit.ts';
 import { newEmail } from '../../core/newsletter/lifecycle/publish.ts';
-import { UnreadableChunkError } from '../../core/newsletter/model/chunk.ts';
+import { UnreadableChunkError } from '../../core/newsletter/model/batch.ts';
 import { type Email, type EmailContent, missingIdentification } from '../../core/newsletter/model/email.ts';
 import { beginOf, whyExcluded } from '../../core/newsletter/model/member.ts';
 import { mergeValues, missingFields } from '../../core/newsletter/model/merge-fields.ts';

@@ -1,7 +1,7 @@
 import type * as v from 'valibot';
 import { ConversionTooSlowError } from '../../adapters/content/html-text.ts';
 import { parseSegment } from '../../adapters/nql/parse-segment.ts';
-import { defined } from '../../core/model/defined.ts';
+import { defined } from '../../core/model/collections.ts';
 import { type FieldFault, Problem } from '../../core/model/problem.ts';
 import { type Clock, parseTime } from '../../core/model/time.ts';
 import { SegmentError } from '../../core/newsletter/audience/segment.ts';

@@ -1,7 +1,7 @@
+import { MemberFileError } from '../../adapters/member-files/cells.ts';
 import { refuseJapaneseEncodings } from '../../adapters/member-files/lines.ts';
-import { MemberFileError } from '../../adapters/member-files/member-file-error.ts';
 import { fileFormat, type LineFault, readMembers } from '../../adapters/member-files/read-members.ts';
-import { groupsOf } from '../../core/model/groups.ts';
+import { groupsOf } from '../../core/model/collections.ts';
 import type { FileStanding, MemberStatus } from '../../core/newsletter/model/member.ts';
 import type { MemberStore } from '../../core/newsletter/model/ports.ts';
 import { invalid } from '../../http/check.ts';

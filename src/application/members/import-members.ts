@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { LineFault, LineRecord } from '../../adapters/member-files/read-members.ts';
-import { groupsOf } from '../../core/model/groups.ts';
+import { groupsOf } from '../../core/model/collections.ts';
 import { Problem } from '../../core/model/problem.ts';
 import {
   type GivenMember,

@@ -1,4 +1,4 @@
-import { defined } from '../../core/model/defined.ts';
+import { defined } from '../../core/model/collections.ts';
 import { type FieldFault, Problem, problemDocument, unavailable } from '../../core/model/problem.ts';
 import {
   type GivenMember,

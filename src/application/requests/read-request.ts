@@ -9,7 +9,7 @@ import {
   scheduleFault,
 } from '../../core/intake/notification-request.ts';
 import { CHANNELS } from '../../core/model/channels.ts';
-import { defined } from '../../core/model/defined.ts';
+import { defined } from '../../core/model/collections.ts';
 import type { FieldFault } from '../../core/model/problem.ts';
 import type { RetryPolicy } from '../../core/model/retry-policy.ts';
 import { parseTime } from '../../core/model/time.ts';

@@ -4,7 +4,7 @@ import { recipientHash } from '../../adapters/signing/hashed-ids.ts';
 import { CLOCK_ERROR_MS } from '../../core/delivery/policy/attempt-times.ts';
 import { ContentUnreadableError } from '../../core/delivery/ports.ts';
 import { newNotification, requestOf } from '../../core/intake/new-row.ts';
-import { defined } from '../../core/model/defined.ts';
+import { defined } from '../../core/model/collections.ts';
 import type { AuditPlace, AuditRecord } from '../../core/operator/audit.ts';
 import type { Operation } from '../../core/operator/operations/operation.ts';
 import { actsSince, auditedFrom } from '../../core/restore/operator-acts.ts';

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { CHANNELS, PRIORITIES } from '../../core/model/channels.ts';
-import { defined } from '../../core/model/defined.ts';
+import { defined } from '../../core/model/collections.ts';
 import type { SweepRequest } from '../../core/sweep/sweep-run.ts';
 import { EXIT_USAGE, OperatorError, SEE_HELP } from '../../terminal/errors.ts';
 

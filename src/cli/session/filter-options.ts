@@ -1,7 +1,7 @@
 import { CONDITIONS } from '../../application/contract/choices.ts';
 import type { OperationFilter } from '../../application/contract/operations.ts';
 import { recipientFilter } from '../../application/notifications.ts';
-import { defined } from '../../core/model/defined.ts';
+import { defined } from '../../core/model/collections.ts';
 import { ALWAYS, type Period, periodOf, type SearchFilter } from '../../core/operator/search-filter.ts';
 import { type Chosen, choice, value } from '../../terminal/command.ts';
 import { EXIT_USAGE, OperatorError } from '../../terminal/errors.ts';

@@ -15,8 +15,7 @@ import {
   startedRate,
   type TransitionContext,
 } from './breaker.ts';
-import { BATCH_WAIT_MS, OutageDetector, showsOutage } from './outage-detector.ts';
-import { Probes } from './probes.ts';
+import { BATCH_WAIT_MS, OutageDetector, Probes, showsOutage } from './outage-detector.ts';
 import { type BreakerDeps, SharedBreakers } from './shared-breakers.ts';
 
 /** Milliseconds for which a worker trusts what it has read of the breakers. */

@@ -1,4 +1,4 @@
-import { groupsOf } from '../model/groups.ts';
+import { groupsOf } from '../model/collections.ts';
 import { isGone } from '../model/history-index.ts';
 import type { ForeignRow } from '../model/notification.ts';
 import { epochMs } from '../model/time.ts';

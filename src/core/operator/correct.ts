@@ -1,6 +1,6 @@
 import { CHANGE_TRIES } from '../delivery/ports.ts';
 import { correctedBy } from '../delivery/transitions/without-attempt.ts';
-import { changeUntil } from '../model/changes/change-until.ts';
+import { changeUntil } from '../model/changes.ts';
 import { arrived, hasContent, type NotificationContent, type NotificationRow } from '../model/notification.ts';
 import { messageFor, type QueuedMessage, type QueueMessage, queuedUntil } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';

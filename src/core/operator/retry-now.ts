@@ -1,6 +1,6 @@
 import { CHANGE_TRIES, type RowStore } from '../delivery/ports.ts';
 import { hastened, revival } from '../delivery/transitions/without-attempt.ts';
-import { changeUntil } from '../model/changes/change-until.ts';
+import { changeUntil } from '../model/changes.ts';
 import type { NotificationRow, RequestedBy } from '../model/notification.ts';
 import { messageFor, type QueuedMessage, type QueueMessage, type RunOptions } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';

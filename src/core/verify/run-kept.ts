@@ -1,4 +1,4 @@
-import { LEASE, Lease } from '../model/changes/lease.ts';
+import { LEASE, Lease } from '../model/changes.ts';
 import type { Clock } from '../model/time.ts';
 import {
   CLAIM_MS,

@@ -7,7 +7,7 @@ import { createMemberSealing } from '../../adapters/recipient/member-sealing.ts'
 import { emailAccess } from '../../application/emails/email-access.ts';
 import { requireEmail, showEmail } from '../../application/emails/emails.ts';
 import { doneOf, isOver, summaryOf } from '../../batch/sending-job/email-report.ts';
-import { groupsOf } from '../../core/model/groups.ts';
+import { groupsOf } from '../../core/model/collections.ts';
 import { publishEmail } from '../../core/newsletter/lifecycle/publish.ts';
 import { type GivenMember, MAX_UPSERTS, upsertMembers } from '../../core/newsletter/members/upsert-members.ts';
 import type { EmailView } from '../../core/newsletter/views/email-view.ts';

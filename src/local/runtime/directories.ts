@@ -1,8 +1,7 @@
 import { chmodSync, mkdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { takePidLock } from '../../processes/pid-lock.ts';
-import { killOrphans } from '../processes/orphans.ts';
-import type { Teardown } from '../processes/teardown.ts';
+import { killOrphans, type Teardown } from '../processes/teardown.ts';
 
 export interface Directories {
   readonly workDir: string;

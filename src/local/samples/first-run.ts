@@ -1,6 +1,6 @@
 import { BatchWriteItemCommand, type DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { marshall } from '@aws-sdk/util-dynamodb';
-import { groupsOf } from '../../core/model/groups.ts';
+import { groupsOf } from '../../core/model/collections.ts';
 import { awsClients } from '../emulator/aws-clients.ts';
 import type { Endpoints } from '../runtime/endpoints-file.ts';
 import { showStep } from '../runtime/output.ts';

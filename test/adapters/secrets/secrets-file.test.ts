@@ -2,7 +2,7 @@ import { mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createSecretsFileSource } from '../../../src/adapters/secrets/secrets-file.ts';
+import { createSecretsFileSource } from '../../../src/adapters/secrets/secret-source.ts';
 
 let directory: string;
 let path: string;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { MalformedEntry } from '../../../src/core/model/work-index.ts';
-import { setEntriesAside } from '../../../src/core/sweep/malformed-entries.ts';
+import { setEntriesAside } from '../../../src/core/sweep/walk.ts';
 import { iso } from '../../support/rows.ts';
 
 const entry = (log_id: string): MalformedEntry => ({ log_id, work_queue: 'due#normal#1', work_at: iso(), faults: [] });

@@ -1,5 +1,4 @@
-import type { Batch } from '../../../src/core/newsletter/model/batch.ts';
-import type { Chunk, ChunkState, Recipient } from '../../../src/core/newsletter/model/chunk.ts';
+import type { Batch, Chunk, ChunkState, Recipient } from '../../../src/core/newsletter/model/batch.ts';
 import type { Email, EmailContent } from '../../../src/core/newsletter/model/email.ts';
 import { countStates } from '../../../src/core/newsletter/model/recipient-state.ts';
 

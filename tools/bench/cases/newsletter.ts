@@ -1,5 +1,5 @@
 import type { SQSEvent } from 'aws-lambda';
-import { groupsOf } from '../../../src/core/model/groups.ts';
+import { groupsOf } from '../../../src/core/model/collections.ts';
 import type { BulkReceipt } from '../../../src/local/providers/ses/bulk-mails.ts';
 import type { Benchmark } from '../benchmark.ts';
 import { inTurns, type Measurement, median, REFERENCE_NOTE, toReference } from '../figure.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { DeleteMessageBatchCommand, ReceiveMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import type { SQSEvent } from 'aws-lambda';
 import type { Item } from '../../../src/adapters/dynamodb/table/item.ts';
-import { groupsOf } from '../../../src/core/model/groups.ts';
+import { groupsOf } from '../../../src/core/model/collections.ts';
 import { sqsEvent } from '../../../src/local/emulator/sources/sqs-event-source.ts';
 import type { QueueMappingPlan } from '../../../src/local/emulator/template/event-sources.ts';
 import { LOCAL_ACCOUNT, LOCAL_REGION } from '../../../src/local/emulator/template/references.ts';

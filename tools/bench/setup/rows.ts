@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { getItems, MAX_GETS, writeItems } from '../../../src/adapters/dynamodb/table/calls.ts';
 import { type Item, toItem } from '../../../src/adapters/dynamodb/table/item.ts';
 import type { Channel, Priority } from '../../../src/core/model/channels.ts';
-import { groupsOf } from '../../../src/core/model/groups.ts';
+import { groupsOf } from '../../../src/core/model/collections.ts';
 import type { ForeignRow, MessageFormat } from '../../../src/core/model/notification.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import { streamRecord } from '../../../src/local/emulator/sources/stream-batches.ts';

@@ -1,5 +1,4 @@
-import type { Batch } from '../../../src/core/newsletter/model/batch.ts';
-import type { Chunk, ChunkState } from '../../../src/core/newsletter/model/chunk.ts';
+import type { Batch, Chunk, ChunkState } from '../../../src/core/newsletter/model/batch.ts';
 import type { BatchStore, ChunkStore, EmailStore, EventStore } from '../../../src/core/newsletter/model/ports.ts';
 import type { VirtualTime } from '../engine/virtual-time.ts';
 import { SharedItems } from '../models/capacity.ts';

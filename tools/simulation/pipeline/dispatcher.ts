@@ -1,4 +1,4 @@
-import type { SweepEvent } from '../../../src/adapters/lambda/sweep-event.ts';
+import type { SweepEvent } from '../../../src/adapters/lambda/events.ts';
 import type { SweepLanes } from '../../../src/core/model/queue-message.ts';
 import { isWaiting } from '../../../src/core/pacing/budget-status.ts';
 import { createRandom } from '../engine/random.ts';

@@ -8,7 +8,7 @@ import {
   nextLife,
   RowUnstorableError,
 } from '../../../src/core/indexing/index-row.ts';
-import { defined } from '../../../src/core/model/defined.ts';
+import { defined } from '../../../src/core/model/collections.ts';
 import {
   type ForeignRow,
   hasContent,

@@ -1,8 +1,13 @@
 import { holds, ofVersion } from '../../../src/adapters/dynamodb/table/guards.ts';
 import { isOwnWrite } from '../../../src/core/model/row-change.ts';
 import type { Clock } from '../../../src/core/model/time.ts';
-import { type Batch, EXCLUDED_BATCH } from '../../../src/core/newsletter/model/batch.ts';
-import type { Chunk, ChunkKey, ChunkState } from '../../../src/core/newsletter/model/chunk.ts';
+import {
+  type Batch,
+  type Chunk,
+  type ChunkKey,
+  type ChunkState,
+  EXCLUDED_BATCH,
+} from '../../../src/core/newsletter/model/batch.ts';
 import type { Email, EmailContent } from '../../../src/core/newsletter/model/email.ts';
 import type {
   BatchStore,

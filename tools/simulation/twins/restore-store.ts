@@ -1,7 +1,7 @@
 import { newNotification, requestOf } from '../../../src/core/intake/new-row.ts';
 import type { IntakeRecord } from '../../../src/core/intake/ports.ts';
 import { providerHost } from '../../../src/core/model/channels.ts';
-import { defined } from '../../../src/core/model/defined.ts';
+import { defined } from '../../../src/core/model/collections.ts';
 import type { ForeignRow, RetryRecord } from '../../../src/core/model/notification.ts';
 import { DEFAULT_RETRY_POLICY as policy } from '../../../src/core/model/retry-policy.ts';
 import type { ContentItem, RestorePorts } from '../../../src/core/restore/restore-state.ts';

@@ -1,4 +1,4 @@
-import type { SweepEvent } from '../../../src/adapters/lambda/sweep-event.ts';
+import type { SweepEvent } from '../../../src/adapters/lambda/events.ts';
 import type { DeliveryEvent } from '../../../src/core/delivery-events/delivery-event.ts';
 import * as actors from '../audit/actor-promises.ts';
 import * as allowances from '../audit/allowance-promises.ts';

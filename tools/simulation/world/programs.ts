@@ -1,7 +1,7 @@
 import type { AttributeValue, DynamoDBRecord } from 'aws-lambda';
 import type { SweepFunctionDeps } from '../../../functions/dispatcher/handler.ts';
 import { toItem } from '../../../src/adapters/dynamodb/table/item.ts';
-import type { SweepEvent } from '../../../src/adapters/lambda/sweep-event.ts';
+import type { SweepEvent } from '../../../src/adapters/lambda/events.ts';
 import { foresight } from '../../../src/core/delivery/claim-plan.ts';
 import type { RecordStore, RetryQueue, RowStore } from '../../../src/core/delivery/ports.ts';
 import { malformedEntries } from '../../../src/core/delivery/take-over.ts';

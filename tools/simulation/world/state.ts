@@ -1,4 +1,4 @@
-import type { SweepEvent } from '../../../src/adapters/lambda/sweep-event.ts';
+import type { SweepEvent } from '../../../src/adapters/lambda/events.ts';
 import { FUNCTION_MS } from '../../../src/core/delivery/policy/attempt-times.ts';
 import type { Refused } from '../../../src/core/delivery/sender.ts';
 import type { DeliveryEvent, Feedback } from '../../../src/core/delivery-events/delivery-event.ts';

@@ -1,6 +1,6 @@
 import { type DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
-import { groupsOf } from '../../../core/model/groups.ts';
+import { groupsOf } from '../../../core/model/collections.ts';
 import type { Clock } from '../../../core/model/time.ts';
 import { type Batch, EXCLUDED_BATCH } from '../../../core/newsletter/model/batch.ts';
 import type { BatchStore, EventStore } from '../../../core/newsletter/model/ports.ts';

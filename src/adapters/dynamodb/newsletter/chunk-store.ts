@@ -1,6 +1,6 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
-import { groupsOf } from '../../../core/model/groups.ts';
+import { groupsOf } from '../../../core/model/collections.ts';
 import { SEALED } from '../../../core/model/notification.ts';
 import type { Clock } from '../../../core/model/time.ts';
 import {
@@ -10,7 +10,7 @@ import {
   RECIPIENT_DAYS,
   type Recipient,
   UnreadableChunkError,
-} from '../../../core/newsletter/model/chunk.ts';
+} from '../../../core/newsletter/model/batch.ts';
 import type { ChunkStore } from '../../../core/newsletter/model/ports.ts';
 import { type Sealer, type SealOwner, SealRefusedError } from '../../sealing/sealer.ts';
 import { MAX_WRITES, writeItems } from '../table/calls.ts';

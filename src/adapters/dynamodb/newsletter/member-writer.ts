@@ -1,6 +1,6 @@
 import type { BatchStatementRequest, DynamoDBClient, TransactWriteItem } from '@aws-sdk/client-dynamodb';
-import { changeUntil } from '../../../core/model/changes/change-until.ts';
-import { groupsOf } from '../../../core/model/groups.ts';
+import { changeUntil } from '../../../core/model/changes.ts';
+import { groupsOf } from '../../../core/model/collections.ts';
 import type { Clock } from '../../../core/model/time.ts';
 import type { StoredMember } from '../../../core/newsletter/model/member.ts';
 import {

@@ -11,7 +11,7 @@ import {
 } from '../../../application/emails/drafts.ts';
 import { requireEmail } from '../../../application/emails/emails.ts';
 import type { Identities } from '../../../application/requests/idempotency.ts';
-import { defined } from '../../../core/model/defined.ts';
+import { defined } from '../../../core/model/collections.ts';
 import { type DryRun, dryRun } from '../../../core/newsletter/lifecycle/dry-run.ts';
 import type { Publication } from '../../../core/newsletter/lifecycle/publish.ts';
 import { required, value } from '../../../terminal/command.ts';

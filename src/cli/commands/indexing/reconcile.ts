@@ -2,11 +2,7 @@ import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { InvalidArgumentError } from 'commander';
 import * as v from 'valibot';
 import { DeploymentNotFoundError } from '../../../adapters/deployment/deployment.ts';
-import {
-  parseReconcileAnswer,
-  type ReconcileAnswer,
-  type ReconcilePart,
-} from '../../../adapters/lambda/reconcile-event.ts';
+import { parseReconcileAnswer, type ReconcileAnswer, type ReconcilePart } from '../../../adapters/lambda/events.ts';
 import { type Decision, decisionOf } from '../../../application/audit.ts';
 import { fromCursor, placeOf, toCursor } from '../../../application/cursor.ts';
 import type { OperatorDeps } from '../../../application/deps.ts';

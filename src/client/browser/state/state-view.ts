@@ -1,8 +1,15 @@
 import { pathSegment } from '../../handover/retry-rules.ts';
 import type { PageRequest } from '../api/request.ts';
-import { createLanguageWatch, languagesOf } from './language.ts';
 import { answerIn, isEnd, pollDelay, type Shown, shownAfter } from './poll-delay.ts';
-import { messageOf, type NotificationAnswer, type StateTexts, TEXTS, textsFor } from './texts.ts';
+import {
+  createLanguageWatch,
+  languagesOf,
+  messageOf,
+  type NotificationAnswer,
+  type StateTexts,
+  TEXTS,
+  textsFor,
+} from './texts.ts';
 
 export interface ElementSettings {
   readonly request: PageRequest;

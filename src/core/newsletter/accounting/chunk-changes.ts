@@ -1,5 +1,5 @@
-import { changeUntil } from '../../model/changes/change-until.ts';
-import { type Call, type ChunkKey, type ChunkState, processedTimes } from '../model/chunk.ts';
+import { changeUntil } from '../../model/changes.ts';
+import { type Call, type ChunkKey, type ChunkState, processedTimes } from '../model/batch.ts';
 import type { CallOutcome, EntryOutcome } from '../model/email-message.ts';
 import type { ChunkStore } from '../model/ports.ts';
 import {

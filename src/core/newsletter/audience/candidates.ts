@@ -1,4 +1,4 @@
-import { groupsOf } from '../../model/groups.ts';
+import { groupsOf } from '../../model/collections.ts';
 import { type Addressee, hasUnsubscribed, ifReadable, type SegmentSubject } from '../model/member.ts';
 import type { AddressEntry, AudienceQuery, MemberPlace, MemberStore, Sealing } from '../model/ports.ts';
 import type { ExclusionReason } from '../model/recipient-state.ts';

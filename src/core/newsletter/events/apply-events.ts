@@ -1,4 +1,4 @@
-import { changeUntil } from '../../model/changes/change-until.ts';
+import { changeUntil } from '../../model/changes.ts';
 import { ExplainedError } from '../../model/problem.ts';
 import type { Clock } from '../../model/time.ts';
 import {
@@ -10,8 +10,7 @@ import {
   rejectSubmitted,
 } from '../accounting/chunk-changes.ts';
 import { refreshBatch } from '../accounting/counts.ts';
-import { type Batch, EXCLUDED_BATCH } from '../model/batch.ts';
-import { CHUNK_SIZE, type ChunkKey, placeInBatch } from '../model/chunk.ts';
+import { type Batch, CHUNK_SIZE, type ChunkKey, EXCLUDED_BATCH, placeInBatch } from '../model/batch.ts';
 import type { ChunkStore, EventStore, MemberStore, Sealing } from '../model/ports.ts';
 import {
   type BatchEvents,

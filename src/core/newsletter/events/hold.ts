@@ -1,4 +1,4 @@
-import { changeUntil } from '../../model/changes/change-until.ts';
+import { changeUntil } from '../../model/changes.ts';
 import { sentBatches } from '../accounting/counts.ts';
 import type { Batch } from '../model/batch.ts';
 import { type Email, type Held, heldSentence } from '../model/email.ts';

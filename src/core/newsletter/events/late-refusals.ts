@@ -1,12 +1,11 @@
-import { changeUntil } from '../../model/changes/change-until.ts';
+import { changeUntil } from '../../model/changes.ts';
 import type { Clock } from '../../model/time.ts';
 import { changeState, returnRefused } from '../accounting/chunk-changes.ts';
 import { refreshBatch, sentBatches } from '../accounting/counts.ts';
 import { reportHold } from '../lifecycle/advance.ts';
 import { faultOf, holdAfter } from '../lifecycle/holds.ts';
 import { withNextAt } from '../lifecycle/lock.ts';
-import type { Batch } from '../model/batch.ts';
-import { placeInBatch } from '../model/chunk.ts';
+import { type Batch, placeInBatch } from '../model/batch.ts';
 import type { Email } from '../model/email.ts';
 import type { JobLimits } from '../model/job-limits.ts';
 import type { BatchStore, ChunkStore } from '../model/ports.ts';

@@ -1,6 +1,6 @@
-import { changeUntil } from '../../model/changes/change-until.ts';
+import { changeUntil } from '../../model/changes.ts';
 import { type Clock, epochMs } from '../../model/time.ts';
-import { type Chunk, type ChunkKey, placeInBatch, type Recipient, UnreadableChunkError } from '../model/chunk.ts';
+import { type Chunk, type ChunkKey, placeInBatch, type Recipient, UnreadableChunkError } from '../model/batch.ts';
 import type { Email } from '../model/email.ts';
 import { hasUnsubscribed } from '../model/member.ts';
 import type { ChunkStore, EmailStore, EventStore, MemberStore, Sealing } from '../model/ports.ts';

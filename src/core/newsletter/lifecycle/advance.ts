@@ -1,5 +1,4 @@
-import { changeUntil } from '../../model/changes/change-until.ts';
-import { LEASE } from '../../model/changes/lease.ts';
+import { changeUntil, LEASE } from '../../model/changes.ts';
 import { type Clock, epochMs, isoAfter } from '../../model/time.ts';
 import { countsOf, sentBatches } from '../accounting/counts.ts';
 import { type Batch, batchId } from '../model/batch.ts';

@@ -1,6 +1,5 @@
-import { changeUntil } from '../../model/changes/change-until.ts';
-import type { Lease } from '../../model/changes/lease.ts';
-import { groupsOf } from '../../model/groups.ts';
+import { changeUntil, type Lease } from '../../model/changes.ts';
+import { groupsOf } from '../../model/collections.ts';
 import { type Clock, epochMs, isoAfter } from '../../model/time.ts';
 import { sentBatches } from '../accounting/counts.ts';
 import type { Batch } from '../model/batch.ts';

@@ -1,5 +1,4 @@
-import { changeUntil } from '../../model/changes/change-until.ts';
-import { LEASE } from '../../model/changes/lease.ts';
+import { changeUntil, LEASE } from '../../model/changes.ts';
 import { Problem } from '../../model/problem.ts';
 import type { Email, EmailStatus } from '../model/email.ts';
 import type { Change, Schedules } from '../model/ports.ts';

@@ -1,5 +1,5 @@
-import { changeUntil } from '../../model/changes/change-until.ts';
-import { defined } from '../../model/defined.ts';
+import { changeUntil } from '../../model/changes.ts';
+import { defined } from '../../model/collections.ts';
 import { Problem } from '../../model/problem.ts';
 import { clip } from '../../model/text.ts';
 import { type Clock, isoAfter } from '../../model/time.ts';

@@ -1,5 +1,5 @@
-import { isLeased, LEASE, Lease, leaseLeftMs } from '../../model/changes/lease.ts';
-import { groupsOf } from '../../model/groups.ts';
+import { isLeased, LEASE, Lease, leaseLeftMs } from '../../model/changes.ts';
+import { groupsOf } from '../../model/collections.ts';
 import { Problem } from '../../model/problem.ts';
 import { isoAfter } from '../../model/time.ts';
 import {
@@ -10,8 +10,7 @@ import {
   undecidedIn,
 } from '../accounting/chunk-changes.ts';
 import { countChunks, refreshBatch, sentBatches } from '../accounting/counts.ts';
-import type { Batch } from '../model/batch.ts';
-import { type ChunkState, placeInBatch } from '../model/chunk.ts';
+import { type Batch, type ChunkState, placeInBatch } from '../model/batch.ts';
 import type { Email } from '../model/email.ts';
 import type { Resolution, SendMessage } from '../model/email-message.ts';
 import type { BatchStore, ChunkStore, EventStore } from '../model/ports.ts';

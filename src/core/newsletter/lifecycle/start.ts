@@ -1,5 +1,4 @@
-import { changeUntil } from '../../model/changes/change-until.ts';
-import { LEASE, Lease } from '../../model/changes/lease.ts';
+import { changeUntil, LEASE, Lease } from '../../model/changes.ts';
 import type { Email } from '../model/email.ts';
 import { storageOf } from '../model/job-limits.ts';
 import type { BatchStore, EmailStore } from '../model/ports.ts';

@@ -1,4 +1,4 @@
-import { groupsOf } from '../../model/groups.ts';
+import { groupsOf } from '../../model/collections.ts';
 import type { Clock } from '../../model/time.ts';
 import { type GoneReason, goneFrom, type StoredMember } from '../model/member.ts';
 import type { MemberStore } from '../model/ports.ts';

@@ -1,4 +1,4 @@
-import { groupsOf } from '../../model/groups.ts';
+import { groupsOf } from '../../model/collections.ts';
 import type { Clock } from '../../model/time.ts';
 import { ifReadable, type MemberStatus, type StoredMember, type Suppression } from '../model/member.ts';
 import { leftAddresses, type MemberStore, type Sealing } from '../model/ports.ts';

@@ -1,4 +1,4 @@
-import type { ChunkKey } from './chunk.ts';
+import type { ChunkKey } from './batch.ts';
 
 /** Messages of the queue newsletter-prepare: count the members, run the job of an email, or go on with a dry run. */
 export type PrepareMessage =

@@ -1,8 +1,7 @@
 import { ExplainedError } from '../../model/problem.ts';
 import { type Configured, type NamedSettings, standardsOf } from '../../model/setting.ts';
 import type { Clock } from '../../model/time.ts';
-import { BATCH_SIZE } from './batch.ts';
-import { CHUNK_SIZE } from './chunk.ts';
+import { BATCH_SIZE, CHUNK_SIZE } from './batch.ts';
 import { EMAIL_CONCURRENCY } from './email.ts';
 import type { JobLog } from './ports.ts';
 

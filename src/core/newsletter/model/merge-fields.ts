@@ -1,5 +1,5 @@
 import type { FieldFault } from '../../model/problem.ts';
-import type { Recipient } from './chunk.ts';
+import type { Recipient } from './batch.ts';
 import type { EmailContent } from './email.ts';
 import { addressesIn, type Within, withinOf } from './merge-field-addresses.ts';
 

@@ -1,5 +1,4 @@
-import type { Batch } from './batch.ts';
-import type { Chunk, ChunkKey, ChunkState } from './chunk.ts';
+import type { Batch, Chunk, ChunkKey, ChunkState } from './batch.ts';
 import type { Email, EmailContent, Newsletter } from './email.ts';
 import type { PrepareMessage, SendMessage } from './email-message.ts';
 import type {

@@ -1,4 +1,4 @@
-import { Lease, leaseLeftMs } from '../../model/changes/lease.ts';
+import { Lease, leaseLeftMs } from '../../model/changes.ts';
 import { ExplainedError } from '../../model/problem.ts';
 import type { Email } from '../model/email.ts';
 import { StopRetrying, storageOf } from '../model/job-limits.ts';

@@ -1,6 +1,5 @@
 import { clip } from '../../model/text.ts';
-import { type Batch, batchId, EXCLUDED_BATCH } from '../model/batch.ts';
-import type { Chunk, ChunkState, Recipient } from '../model/chunk.ts';
+import { type Batch, batchId, type Chunk, type ChunkState, EXCLUDED_BATCH, type Recipient } from '../model/batch.ts';
 import type { Email, Preparation } from '../model/email.ts';
 import type { JobLimits } from '../model/job-limits.ts';
 import type { SegmentSubject } from '../model/member.ts';

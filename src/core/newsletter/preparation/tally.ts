@@ -1,4 +1,4 @@
-import type { Recipient } from '../model/chunk.ts';
+import type { Recipient } from '../model/batch.ts';
 import type { EmailContent, Preparation } from '../model/email.ts';
 import { type MergeUse, mergeUses, missingFields } from '../model/merge-fields.ts';
 import type { PreparedCandidate } from './ports.ts';

@@ -1,8 +1,7 @@
 import { isoAfter } from '../../model/time.ts';
 import { placesOf } from '../accounting/chunk-changes.ts';
 import { askAt, type HoldCause } from '../lifecycle/holds.ts';
-import type { Batch } from '../model/batch.ts';
-import type { ChunkState } from '../model/chunk.ts';
+import type { Batch, ChunkState } from '../model/batch.ts';
 import type { Email } from '../model/email.ts';
 import { type JobLimits, pauseAfter } from '../model/job-limits.ts';
 import type { Refusal } from '../model/provider.ts';

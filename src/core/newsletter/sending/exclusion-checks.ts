@@ -1,5 +1,5 @@
 import { placesOf } from '../accounting/chunk-changes.ts';
-import { CHUNK_SIZE, type Chunk, UnreadableChunkError } from '../model/chunk.ts';
+import { CHUNK_SIZE, type Chunk, UnreadableChunkError } from '../model/batch.ts';
 import { StopRetrying } from '../model/job-limits.ts';
 import { beginOf, whyExcluded } from '../model/member.ts';
 import type { MemberStore, SealedChunk, Sealing } from '../model/ports.ts';

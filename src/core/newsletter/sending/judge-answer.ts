@@ -1,5 +1,5 @@
 import { isoAfter } from '../../model/time.ts';
-import type { ChunkState } from '../model/chunk.ts';
+import type { ChunkState } from '../model/batch.ts';
 import type { EntryOutcome } from '../model/email-message.ts';
 import { type JobLimits, pauseAfter } from '../model/job-limits.ts';
 import type { BulkAnswer, EntryAnswer, Refusal } from '../model/provider.ts';

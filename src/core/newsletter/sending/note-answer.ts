@@ -1,4 +1,4 @@
-import { changeUntil } from '../../model/changes/change-until.ts';
+import { changeUntil } from '../../model/changes.ts';
 import { isoAfter } from '../../model/time.ts';
 import { changeState, failPending } from '../accounting/chunk-changes.ts';
 import { advance } from '../lifecycle/advance.ts';

@@ -1,11 +1,10 @@
-import { changeUntil } from '../../model/changes/change-until.ts';
-import { LEASE } from '../../model/changes/lease.ts';
+import { changeUntil, LEASE } from '../../model/changes.ts';
 import { epochMs } from '../../model/time.ts';
 import { acceptUncertain, applyOutcome, changeState } from '../accounting/chunk-changes.ts';
 import { refreshBatch } from '../accounting/counts.ts';
 import { reopen } from '../lifecycle/advance.ts';
 import type { ResolveDeps } from '../lifecycle/resolve.ts';
-import { type ChunkKey, type ChunkState, placeInBatch } from '../model/chunk.ts';
+import { type ChunkKey, type ChunkState, placeInBatch } from '../model/batch.ts';
 import type { CallOutcome, SendMessage } from '../model/email-message.ts';
 import { retryStorage, StorageUnavailableError } from '../model/job-limits.ts';
 import { hadFirst, RECIPIENT_STATES, SENT_AGAIN, showsMail } from '../model/recipient-state.ts';

@@ -1,6 +1,5 @@
 import { type HoldCause, NO_REFUSALS } from '../lifecycle/holds.ts';
-import type { Batch, Suspects } from '../model/batch.ts';
-import type { ChunkState } from '../model/chunk.ts';
+import type { Batch, ChunkState, Suspects } from '../model/batch.ts';
 import type { Email } from '../model/email.ts';
 import { JOB_RETRY_SETTINGS, type JobLimits } from '../model/job-limits.ts';
 import type { Refusal } from '../model/provider.ts';

@@ -1,4 +1,4 @@
-import { isLeased, LEASE, Lease } from '../../model/changes/lease.ts';
+import { isLeased, LEASE, Lease } from '../../model/changes.ts';
 import { advance } from '../lifecycle/advance.ts';
 import { askAt, NOT_ALLOWED, waitsUntil } from '../lifecycle/holds.ts';
 import { batchLease } from '../lifecycle/lock.ts';

@@ -1,8 +1,8 @@
-import { isLeased } from '../../model/changes/lease.ts';
+import { isLeased } from '../../model/changes.ts';
 import { ExplainedError } from '../../model/problem.ts';
 import { epochMs, isoAfter } from '../../model/time.ts';
 import { claimEntries, expireCall, failPending, placesOf } from '../accounting/chunk-changes.ts';
-import type { Chunk, ChunkKey, ChunkState } from '../model/chunk.ts';
+import type { Chunk, ChunkKey, ChunkState } from '../model/batch.ts';
 import type { CallOutcome } from '../model/email-message.ts';
 import type { BulkAnswer, BulkCall } from '../model/provider.ts';
 import { EXPIRED, type ExclusionReason, RECIPIENT_STATES } from '../model/recipient-state.ts';

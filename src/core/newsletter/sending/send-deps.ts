@@ -1,6 +1,5 @@
 import type { Clock } from '../../model/time.ts';
-import type { Batch } from '../model/batch.ts';
-import type { Chunk, ChunkKey, Recipient } from '../model/chunk.ts';
+import type { Batch, Chunk, ChunkKey, Recipient } from '../model/batch.ts';
 import type { Email, Newsletter } from '../model/email.ts';
 import type { JobLimits } from '../model/job-limits.ts';
 import { mergeValues } from '../model/merge-fields.ts';

@@ -1,4 +1,4 @@
-import { defined } from '../../model/defined.ts';
+import { defined } from '../../model/collections.ts';
 import { Problem } from '../../model/problem.ts';
 import type { Clock } from '../../model/time.ts';
 import type { Email, EmailContent } from '../model/email.ts';

@@ -1,11 +1,10 @@
-import { defined } from '../../model/defined.ts';
-import { countsOf, reasonsOf, sentBatches } from '../accounting/counts.ts';
+import { defined } from '../../model/collections.ts';
+import { countsOf, reasonsOf, sentBatches, throughputOf } from '../accounting/counts.ts';
 import { faultOf, holdSentence, stopsAll } from '../lifecycle/holds.ts';
 import type { Resolved } from '../lifecycle/resolve.ts';
 import { BATCH_STATUSES, type Batch, type BatchStatus } from '../model/batch.ts';
 import { type Email, FAULT_HOLDS, type Held, heldSentence } from '../model/email.ts';
 import { type BatchEvents, countBits, EVENT_KINDS, type EventKind } from '../model/recipient-state.ts';
-import { throughputOf } from './throughput.ts';
 
 /**
  * What an email is doing: `scheduled` and `queued` before its job begins, `cancelling` until everybody who is left is

@@ -1,6 +1,14 @@
-import { defined } from '../../model/defined.ts';
-import { type Batch, batchId, EXCLUDED_BATCH } from '../model/batch.ts';
-import { type ChunkKey, type ChunkState, placeInBatch, processedAt, type Recipient } from '../model/chunk.ts';
+import { defined } from '../../model/collections.ts';
+import {
+  type Batch,
+  batchId,
+  type ChunkKey,
+  type ChunkState,
+  EXCLUDED_BATCH,
+  placeInBatch,
+  processedAt,
+  type Recipient,
+} from '../model/batch.ts';
 import type { Email } from '../model/email.ts';
 import type { StoredMember } from '../model/member.ts';
 import type { BatchStore, ChunkStore, EventStore } from '../model/ports.ts';

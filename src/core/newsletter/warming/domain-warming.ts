@@ -1,4 +1,4 @@
-import { changeUntil } from '../../model/changes/change-until.ts';
+import { changeUntil } from '../../model/changes.ts';
 import type { Clock } from '../../model/time.ts';
 
 /** What is kept of a sending domain: one item for all newsletters and tenants that use it. */

@@ -1,5 +1,4 @@
-import { changeUntil } from '../../model/changes/change-until.ts';
-import { isLeased, LEASE } from '../../model/changes/lease.ts';
+import { changeUntil, isLeased, LEASE } from '../../model/changes.ts';
 import { Problem } from '../../model/problem.ts';
 import type { Clock } from '../../model/time.ts';
 import {

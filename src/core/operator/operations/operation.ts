@@ -1,4 +1,4 @@
-import { LEASE } from '../../model/changes/lease.ts';
+import { LEASE } from '../../model/changes.ts';
 import type { ForeignRow } from '../../model/notification.ts';
 import type { WorkState } from '../../model/work-index.ts';
 import type { Period, SearchFilter } from '../search-filter.ts';

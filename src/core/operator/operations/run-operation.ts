@@ -1,5 +1,4 @@
-import { changeUntil } from '../../model/changes/change-until.ts';
-import { isLeased, LEASE, Lease } from '../../model/changes/lease.ts';
+import { changeUntil, isLeased, LEASE, Lease } from '../../model/changes.ts';
 import type { ForeignRow } from '../../model/notification.ts';
 import { epochMs } from '../../model/time.ts';
 import { ALWAYS, type Period } from '../search-filter.ts';

@@ -1,5 +1,5 @@
 import type { RowStore } from '../../delivery/ports.ts';
-import { leaseLeftMs } from '../../model/changes/lease.ts';
+import { leaseLeftMs } from '../../model/changes.ts';
 import type { NotificationRow } from '../../model/notification.ts';
 import { ExplainedError } from '../../model/problem.ts';
 import { messageFor, type QueuedMessage, queuedUntil, withToken } from '../../model/queue-message.ts';

@@ -1,6 +1,6 @@
 import { DeleteMessageBatchCommand, type Message, ReceiveMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import type { SQSEvent, SQSMessageAttributes, SQSRecord, SQSRecordAttributes } from 'aws-lambda';
-import { groupsOf } from '../../../core/model/groups.ts';
+import { groupsOf } from '../../../core/model/collections.ts';
 import { isObject, type JsonObject, parsed } from '../../support/json.ts';
 import { type Log, pause } from '../../support/running.ts';
 import { matchesAny } from '../events/event-filter.ts';

@@ -8,9 +8,8 @@ import {
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createContentStore } from '../../../../src/adapters/dynamodb/delivery/content-store.ts';
 import { createIndexStore } from '../../../../src/adapters/dynamodb/indexing/index-store.ts';
-import { createDataKeyStore } from '../../../../src/adapters/dynamodb/sealing/data-key-store.ts';
 import { createKmsKeyWrap } from '../../../../src/adapters/kms/kms-key-wrap.ts';
-import { createDataKeys } from '../../../../src/adapters/sealing/data-keys.ts';
+import { createDataKeyStore, createDataKeys } from '../../../../src/adapters/sealing/data-keys.ts';
 import { createSealer } from '../../../../src/adapters/sealing/sealer.ts';
 import { send } from '../../../../src/core/delivery/conduct-attempt.ts';
 import { startTestDynamoDb, type TestDynamoDb } from '../../../support/dynamodb.ts';

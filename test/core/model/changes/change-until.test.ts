@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { changeUntil } from '../../../../src/core/model/changes/change-until.ts';
+import { changeUntil } from '../../../../src/core/model/changes.ts';
 
 interface Row {
   readonly version: number;

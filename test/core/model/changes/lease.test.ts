@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isLeased, LEASE, Lease } from '../../../../src/core/model/changes/lease.ts';
+import { isLeased, LEASE, Lease } from '../../../../src/core/model/changes.ts';
 
 const LEASE_MS = 10_000;
 

@@ -10,7 +10,7 @@ import {
   rejectSubmitted,
   returnRefused,
 } from '../../../../src/core/newsletter/accounting/chunk-changes.ts';
-import { type ChunkState, processedAt } from '../../../../src/core/newsletter/model/chunk.ts';
+import { type ChunkState, processedAt } from '../../../../src/core/newsletter/model/batch.ts';
 import type { EntryOutcome } from '../../../../src/core/newsletter/model/email-message.ts';
 import { chunkState } from '../../../support/newsletter/job-rows.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Lease } from '../../../../src/core/model/changes/lease.ts';
+import { Lease } from '../../../../src/core/model/changes.ts';
 import { batchLease } from '../../../../src/core/newsletter/lifecycle/lock.ts';
 import { HeldBatch } from '../../../../src/core/newsletter/sending/held-batch.ts';
 import type { SendDeps } from '../../../../src/core/newsletter/sending/send-deps.ts';

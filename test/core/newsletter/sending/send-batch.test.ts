@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { parseSendMessage } from '../../../../src/adapters/sqs/newsletter-messages.ts';
+import { parseSendMessage } from '../../../../src/adapters/sqs/newsletter-queues.ts';
 import { isoAfter } from '../../../../src/core/model/time.ts';
 import { advance } from '../../../../src/core/newsletter/lifecycle/advance.ts';
 import { retryEmail } from '../../../../src/core/newsletter/lifecycle/operate.ts';
-import { UnreadableChunkError } from '../../../../src/core/newsletter/model/chunk.ts';
+import { UnreadableChunkError } from '../../../../src/core/newsletter/model/batch.ts';
 import { EMAIL_CONCURRENCY } from '../../../../src/core/newsletter/model/email.ts';
 import { StorageUnavailableError } from '../../../../src/core/newsletter/model/job-limits.ts';
 import type { BulkAnswer, BulkCall, Refusal } from '../../../../src/core/newsletter/model/provider.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Batch } from '../../../../src/core/newsletter/model/batch.ts';
-import type { ChunkKey } from '../../../../src/core/newsletter/model/chunk.ts';
+import type { Batch, ChunkKey } from '../../../../src/core/newsletter/model/batch.ts';
 import { DEFAULT_JOB_LIMITS } from '../../../../src/core/newsletter/model/job-limits.ts';
 import { excludedBatch, OpenBatches } from '../../../../src/core/newsletter/preparation/open-batches.ts';
 import { findRecipient } from '../../../../src/core/newsletter/views/list-recipients.ts';

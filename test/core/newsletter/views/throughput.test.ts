@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { throughputOf, withSample } from '../../../../src/core/newsletter/accounting/counts.ts';
 import type { ProgressSample } from '../../../../src/core/newsletter/model/batch.ts';
-import { throughputOf, withSample } from '../../../../src/core/newsletter/views/throughput.ts';
 
 const at = (second: number) => new Date(second * 1_000);
 /** The samples of a batch that is counted each second. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { defined } from '../../../../src/core/model/defined.ts';
+import { defined } from '../../../../src/core/model/collections.ts';
 import { EXCLUDED_BATCH } from '../../../../src/core/newsletter/model/batch.ts';
 import type { Email } from '../../../../src/core/newsletter/model/email.ts';
 import { countStates, withBits } from '../../../../src/core/newsletter/model/recipient-state.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { callerOf } from '../../../../functions/shared/console/role-of.ts';
+import { callerOf } from '../../../../functions/shared/console/console-function.ts';
 import { asApiGateway, bearer } from '../../../support/console-token.ts';
 
 const rules = { claim: 'groups', operators: ['operator'], viewers: ['viewer', 'staff'] };
