@@ -25,6 +25,7 @@ import {
 import { recordingActions } from '../support/cli/recorded-calls.ts';
 import { retryRecord } from '../support/delivering.ts';
 import { OPERATOR_COMMANDS, OPERATOR_SECTION } from '../support/docs/operator-commands.ts';
+import { OPERATOR_ATTEMPTS } from '../support/emulator/operator-attempts.ts';
 import { startLoopback } from '../support/loopback.ts';
 import { batchRow, chunkState, emailContent, emailRow, recipient } from '../support/newsletter/job-rows.ts';
 import { createTables } from '../support/tables.ts';
@@ -467,6 +468,8 @@ describe('the rights of the operator commands', () => {
     // The console does what the other commands do, until somebody ends it; the others ask the account itself.
     const elsewhere = ['console', 'leftovers', 'preflight'];
     expect(Object.keys(SCENARIOS).sort()).toEqual(commands.filter((name) => !elsewhere.includes(name)));
+    // The emulator enforces those of each.
+    expect(Object.keys(OPERATOR_ATTEMPTS).sort()).toEqual(commands.filter((name) => name !== 'console'));
   });
 
   it.each(Object.entries(SCENARIOS))('`%s` are those of the calls that it makes', async (name, prepare) => {

@@ -55,12 +55,13 @@ function absentParents(criteria: JsonObject): JsonObject {
 /**
  * Gap: a batch is authorized as an action of its own, such as `sqs:SendMessageBatch`, which IAM does not know. On AWS the
  * batch needs the single action. Rights to PartiQL and to move tasks are not bound to a table or queue, which
- * the emulator does not find in the request.
+ * the emulator does not find in the request. To read an event source mapping is authorized as to list them.
  */
 const BATCH_ACTIONS: Readonly<Record<string, string>> = {
   'sqs:SendMessage': 'sqs:SendMessageBatch',
   'sqs:DeleteMessage': 'sqs:DeleteMessageBatch',
   'sqs:ChangeMessageVisibility': 'sqs:ChangeMessageVisibilityBatch',
+  'lambda:GetEventSourceMapping': 'lambda:ListEventSourceMappings',
 };
 const STATEMENTS: JsonObject = {
   Effect: 'Allow',

@@ -1,5 +1,6 @@
 import { OPERATOR_COMMANDS, OPERATOR_SECTION } from '../docs/operator-commands.ts';
 import { ACCOUNT } from './ministack.ts';
+import { RESTORED } from './operator-attempts.ts';
 import { FIND_STACK, type Outputs, queuesIn, tableOf } from './resources.ts';
 import type { Right } from './users.ts';
 
@@ -68,20 +69,20 @@ const ROWS: readonly ResourceRow[] = [
     ],
   },
   {
-    documented: 'for `GetItem` of `send`, `test` and `replace` also the table in `NewslettersTable`',
-    commands: /^emails (send|test|replace)/,
+    documented: 'for `GetItem` of `send`, `test`, `preview` and `replace` also that in `NewslettersTable`',
+    commands: /^emails (send|test|preview|replace)/,
     actions: /:GetItem$/,
     resources: ({ NewslettersTable }) => [tableOf(NewslettersTable)],
   },
   {
-    documented: 'of `status` PipelineState',
-    commands: /^emails status/,
-    actions: /:GetItem$/,
+    documented: 'of `test` and `status` PipelineState',
+    commands: /^emails (test|status)/,
+    actions: /:(GetItem|UpdateItem)$/,
     resources: ({ PipelineStateTable }) => [tableOf(PipelineStateTable)],
   },
   {
-    documented: 'with `--addresses` DataKeys',
-    commands: /^emails recipients/,
+    documented: 'with `--addresses` or `--member` DataKeys',
+    commands: /^emails (recipients|preview)/,
     actions: /^dynamodb:/,
     resources: ({ DataKeysTable }) => [tableOf(DataKeysTable)],
   },
@@ -92,16 +93,10 @@ const ROWS: readonly ResourceRow[] = [
     resources: ({ NewslettersTable }) => [tableOf(NewslettersTable)],
   },
   {
-    documented: 'for `test` that in `MembersTable`',
-    commands: /^emails test/,
-    actions: /:BatchGetItem$/,
+    documented: 'of `test` and `preview` that in `MembersTable`',
+    commands: /^emails (test|preview)/,
+    actions: /:(BatchGetItem|GetItem)$/,
     resources: ({ MembersTable }) => [tableOf(MembersTable)],
-  },
-  {
-    documented: 'and PipelineState; of `status`',
-    commands: /^emails test/,
-    actions: /:(GetItem|UpdateItem)$/,
-    resources: ({ PipelineStateTable }) => [tableOf(PipelineStateTable)],
   },
   {
     documented: '`sqs:SendMessage` of `emails`',
@@ -205,8 +200,34 @@ const ROWS: readonly ResourceRow[] = [
     documented: '`restore` the rights of `verify`, the restored tables, PipelineState',
     commands: /^restore/,
     actions: /^dynamodb:/,
-    resources: ({ NotificationContentTable, NotificationRetryLogTable, DataKeysTable, PipelineStateTable }) =>
-      [NotificationContentTable, NotificationRetryLogTable, DataKeysTable, PipelineStateTable].map(tableOf),
+    resources: ({
+      NotificationContentTable,
+      NotificationRetryLogTable,
+      DataKeysTable,
+      PipelineStateTable,
+      AuditTable,
+    }) =>
+      [
+        NotificationContentTable,
+        NotificationRetryLogTable,
+        DataKeysTable,
+        PipelineStateTable,
+        AuditTable,
+        RESTORED,
+      ].map(tableOf),
+  },
+  {
+    documented: '`events:…`, `lambda:…` of `restore`',
+    commands: /^restore/,
+    actions: /^(events|lambda):/,
+    resources: () => ['*'],
+  },
+  {
+    documented: '`dynamodb:…` of `correct`',
+    commands: /^correct/,
+    actions: /^dynamodb:/,
+    resources: ({ NotificationContentTable, DataKeysTable, NotificationRetryLogTable }) =>
+      [NotificationContentTable, DataKeysTable, NotificationRetryLogTable].map(tableOf),
   },
   {
     documented: 'the other `dynamodb:…`',
@@ -262,8 +283,11 @@ function besides(command: string, actions: readonly string[], { DataKey = '', Re
     ...(actions.includes('secretsmanager:GetSecretValue') || command.startsWith('members')
       ? [{ actions: ['kms:Decrypt'], resources: [RecipientKey] }]
       : []),
-    ...(command === 'members import' ? [{ actions: ['kms:GenerateDataKey'], resources: [RecipientKey] }] : []),
-    ...(command === 'emails recipients' ? [{ actions: ['kms:Decrypt'], resources: [RecipientKey] }] : []),
+    ...(/^(correct|members import)$/.test(command)
+      ? [{ actions: ['kms:GenerateDataKey'], resources: [RecipientKey] }]
+      : []),
+    ...(command === 'restore' ? [{ actions: ['cloudformation:ListStackResources'], resources: ['*'] }] : []),
+    ...(/^emails (recipients|preview)$/.test(command) ? [{ actions: ['kms:Decrypt'], resources: [RecipientKey] }] : []),
     ...(/^emails (send|test|replace)$/.test(command)
       ? [{ actions: ['ses:GetEmailIdentity'], resources: [`arn:aws:ses:us-east-1:${ACCOUNT}:identity/*`] }]
       : []),
