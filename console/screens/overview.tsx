@@ -9,7 +9,7 @@ import { plural } from '../parts/words.ts';
 import { Causes } from './overview/causes.tsx';
 import { Charts } from './overview/charts.tsx';
 import { Integrations } from './overview/integrations.tsx';
-import { Budgets, Down } from './overview/providers.tsx';
+import { Budgets, Down, Ringing } from './overview/providers.tsx';
 import { Channels, Sweeps } from './overview/tables.tsx';
 
 /** Is everything delivered? What is not, why, and what can be done about it. */
@@ -20,6 +20,7 @@ export function OverviewScreen() {
       <Await reading={reading} what="the overview" lines={10}>
         {(data) => (
           <>
+            <Ringing {...data} />
             <Figures overview={data} />
             <Down breakers={data.breakers} />
             <Causes causes={data.causes} complete={data.causes_complete} />
@@ -49,6 +50,7 @@ function headline(overview: Overview): string {
     return `${about}${plural(dead, 'notification is', 'notifications are')} dead and ${dead === 1 ? 'needs' : 'need'} a decision. Nothing else does.`;
   if (down > 0)
     return `${plural(down, 'provider is', 'providers are')} down: ${down === 1 ? 'its' : 'their'} notifications are held, and sent when ${down === 1 ? 'it is' : 'they are'} back.`;
+  if (overview.alarms.length > 0) return `${plural(overview.alarms.length, 'alarm rings', 'alarms ring')}.`;
   return `Nothing needs a decision, and ${onTheWay > 0 ? `${plural(onTheWay, 'notification is', 'notifications are')} on the way` : 'nothing waits'}.`;
 }
 
@@ -62,12 +64,12 @@ function Figures({ overview }: { readonly overview: Overview }) {
     {
       label: 'Unfinished',
       value: due + in_flight + held + waiting,
-      hint: 'due + in flight + held + waiting',
+      hint: 'sum of the next four',
       status: 'due',
     },
     { label: 'Due', value: due, hint: late, status: 'due' },
     { label: 'In flight', value: in_flight, hint: 'being sent now', status: 'SENDING' },
-    { label: 'Held', value: held, hint: 'until their provider is back', status: 'held' },
+    { label: 'Held', value: held, hint: 'their provider is down', status: 'held' },
     { label: 'Waiting', value: waiting, hint: 'for their next retry', status: 'RETRY' },
   ];
   return (

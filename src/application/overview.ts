@@ -126,16 +126,32 @@ export function listSweeps(limit: number, { deployment, dynamodb }: OperatorDeps
   return lastSweeps(dynamodb, deployment.tables.pipeline_state, limit);
 }
 
-/** Without the metrics the overview still says what is wrong now. */
+/** Without metrics and alarms the overview still says what is wrong now. */
 async function outcomesOf(
-  history: () => Promise<MetricHistory>,
+  open: () => Promise<MetricHistory>,
   now: Date,
-): Promise<Pick<Overview, 'series' | 'series_problem'>> {
+): Promise<Pick<Overview, 'series' | 'series_problem' | 'alarms' | 'alarms_problem'>> {
+  const history = await unlessUnavailable(open());
+  if ('problem' in history) return { series: [], series_problem: history.problem, alarms: [] };
+  const { found } = history;
+  const [series, ringing] = await Promise.all([
+    unlessUnavailable(outcomeSeries(found, now)),
+    unlessUnavailable(found.ringing?.() ?? Promise.resolve([])),
+  ]);
+  return {
+    ...('problem' in series ? { series: [], series_problem: series.problem } : { series: series.found }),
+    ...('problem' in ringing ? { alarms: [], alarms_problem: ringing.problem } : { alarms: ringing.found }),
+  };
+}
+
+async function unlessUnavailable<A>(
+  asked: Promise<A>,
+): Promise<{ readonly found: A } | { readonly problem: { readonly detail: string; readonly remedy: string } }> {
   try {
-    return { series: await outcomeSeries(await history(), now) };
+    return { found: await asked };
   } catch (error) {
     if (!(error instanceof HistoryUnavailableError)) throw error;
-    return { series: [], series_problem: { detail: error.message, remedy: error.remedy } };
+    return { problem: { detail: error.message, remedy: error.remedy } };
   }
 }
 

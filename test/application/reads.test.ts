@@ -68,6 +68,18 @@ describe('the reads of the console', () => {
     expect(without.series_problem).toMatchObject({ remedy: expect.stringContaining('cloudwatch:GetMetricData') });
     expect(without.channels).toHaveLength(4);
     await denied.stop();
+
+    const since = '2026-03-01T10:00:00.000Z';
+    const rings = { name: 'oldest-due', severity: 'critical', meaning: 'Late', since, url: 'https://a.test/' } as const;
+    const ringing = await startTestConsole({
+      ...ops,
+      deployment: {
+        ...ops.deployment,
+        metricHistory: async () => ({ read: async () => [], ringing: async () => [rings] }),
+      },
+    });
+    expect((await ringing.ok('GET /api/overview')).alarms).toEqual([rings]);
+    await ringing.stop();
   });
 
   it('say how each integration fared in the last day, the same for all who ask within a minute', async () => {

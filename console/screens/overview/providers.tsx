@@ -6,6 +6,39 @@ import { Ops } from '../../parts/shell-command.tsx';
 import { count, Time } from '../../parts/time.tsx';
 import { channelName, plural } from '../../parts/words.ts';
 
+/** What rings: the first thing to see. */
+export function Ringing({ alarms, alarms_problem }: Pick<Overview, 'alarms' | 'alarms_problem'>) {
+  if (alarms_problem !== undefined)
+    return (
+      <p class="soft">
+        Nobody knows whether an alarm rings. {alarms_problem.detail} {alarms_problem.remedy}
+      </p>
+    );
+  if (alarms.length === 0) return null;
+  return (
+    <Panel title="Alarms that ring">
+      <ul class="facts inset">
+        {alarms.map(({ name, severity, meaning, since, url }) => (
+          <li key={name}>
+            <div class="line">
+              <Badge tone={severity === 'critical' ? 'bad' : 'wait'}>
+                {severity === 'critical' ? 'Critical' : 'Warning'}
+              </Badge>
+              <a href={url} target="_blank" rel="noopener">
+                {name}
+              </a>
+              <span class="faint">
+                since <Time at={since} />
+              </span>
+            </div>
+            <p class="soft">{meaning}. The section of this name in the runbook says what to do.</p>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
 /** What is wrong now, before anything else: since when, what is held, and when it is asked again. */
 export function Down({ breakers }: Pick<Overview, 'breakers'>) {
   if (breakers.length === 0) return null;

@@ -124,9 +124,9 @@ function apiFunction(
     wildcards: [
       integrationSecrets(scope, config, 'A correction asks whose an integration is, which only its secret says.'),
       {
-        statement: allow(['cloudwatch:GetMetricData'], ['*']),
+        statement: allow(['cloudwatch:DescribeAlarms', 'cloudwatch:GetMetricData'], ['*']),
         resource: '*',
-        reason: 'IAM knows no narrower resource for cloudwatch:GetMetricData.',
+        reason: 'IAM knows no narrower resource for metrics, and none for all alarms that ring.',
       },
     ],
   });

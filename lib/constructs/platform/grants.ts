@@ -137,7 +137,7 @@ function viewerRights(of: Granted): PolicyStatement[] {
     allow(['sqs:GetQueueAttributes'], [...laneArns(channels), ...letters]),
     // A letter that is looked at is shown again at once.
     allow(['sqs:ChangeMessageVisibility', 'sqs:ReceiveMessage'], letters),
-    allow(['cloudwatch:GetMetricData'], ['*']),
+    allow(['cloudwatch:DescribeAlarms', 'cloudwatch:GetMetricData'], ['*']),
     ...useKeyOf('sqs', of, config),
   ];
 }

@@ -1,4 +1,11 @@
-import { CloudWatchClient, GetMetricDataCommand, type GetMetricDataCommandOutput } from '@aws-sdk/client-cloudwatch';
+import {
+  CloudWatchClient,
+  DescribeAlarmsCommand,
+  type DescribeAlarmsCommandOutput,
+  GetMetricDataCommand,
+  type GetMetricDataCommandOutput,
+  type MetricAlarm,
+} from '@aws-sdk/client-cloudwatch';
 import { dimensionsOf } from '../../core/model/metrics.ts';
 import type { Clock } from '../../core/model/time.ts';
 import {
@@ -7,6 +14,7 @@ import {
   type MetricHistory,
   type MetricReading,
   type Point,
+  type RingingAlarm,
 } from '../../core/operator/views/outcome-series.ts';
 
 /** CloudWatch bills each metric that is read, and its newest points are a minute old anyway. */
@@ -29,7 +37,62 @@ export function createCloudWatchHistory(namespace: string, client: CloudWatchCli
       });
       return points;
     },
+
+    ringing: () => ringing(client, `${namespace.replace('/', '-')}-`),
   };
+}
+
+/** Those of the alarm table (lib/constructs/monitoring/alarm-catalogue.ts), by what it writes into their description. */
+const DESCRIPTION = /^\[(critical|warning)\] (.+)\. What to do: \S*#([\w-]+)$/s;
+
+async function ringing(client: CloudWatchClient, prefix: string): Promise<RingingAlarm[]> {
+  const found: RingingAlarm[] = [];
+  let NextToken: string | undefined;
+  do {
+    const asked = {
+      AlarmNamePrefix: prefix,
+      StateValue: 'ALARM' as const,
+      ...(NextToken !== undefined && { NextToken }),
+    };
+    const command = new DescribeAlarmsCommand(asked);
+    const answer: DescribeAlarmsCommandOutput = await send('DescribeAlarms', () => client.send(command));
+    found.push(...(answer.MetricAlarms ?? []).flatMap((alarm) => ringingAlarm(alarm, prefix) ?? []));
+    NextToken = answer.NextToken;
+  } while (NextToken !== undefined);
+  return found;
+}
+
+function ringingAlarm(alarm: MetricAlarm, prefix: string): RingingAlarm | undefined {
+  const {
+    AlarmName = '',
+    AlarmArn = '',
+    AlarmDescription = '',
+    StateTransitionedTimestamp,
+    StateUpdatedTimestamp,
+  } = alarm;
+  const name = AlarmName.slice(prefix.length);
+  const [, severity, meaning = '', section = ''] = DESCRIPTION.exec(AlarmDescription) ?? [];
+  // The prefix of stage `dev` is that of `dev-2`, too.
+  if (severity === undefined || !name.startsWith(section)) return undefined;
+  const since = StateTransitionedTimestamp ?? StateUpdatedTimestamp ?? new Date();
+  return {
+    name,
+    severity: severity === 'critical' ? 'critical' : 'warning',
+    meaning,
+    since: since.toISOString(),
+    url: pageOf(AlarmArn, AlarmName),
+  };
+}
+
+const CONSOLES: Readonly<Record<string, string>> = {
+  'aws-cn': 'console.amazonaws.cn',
+  'aws-us-gov': 'console.amazonaws-us-gov.com',
+};
+
+function pageOf(arn: string, name: string): string {
+  const [, partition = '', , region = ''] = arn.split(':');
+  const host = CONSOLES[partition] ?? 'console.aws.amazon.com';
+  return `https://${region}.${host}/cloudwatch/home?region=${region}#alarmsV2:alarm/${encodeURIComponent(name)}`;
 }
 
 /** Waits briefly, because the page waits for it: without these figures the overview still says what is wrong. */
@@ -59,13 +122,14 @@ async function readAll(
   }));
   let NextToken: string | undefined;
   do {
-    const answer: GetMetricDataCommandOutput = await send(client, {
+    const command = new GetMetricDataCommand({
       MetricDataQueries,
       StartTime: from,
       EndTime: to,
       ScanBy: 'TimestampAscending',
       ...(NextToken !== undefined && { NextToken }),
     });
+    const answer: GetMetricDataCommandOutput = await send('GetMetricData', () => client.send(command));
     for (const { Id, Timestamps = [], Values = [] } of answer.MetricDataResults ?? []) {
       const of = Timestamps.map((at, n) => ({ at: at.toISOString(), value: Values[n] ?? 0 }));
       points[Number(Id?.slice(1))]?.push(...of);
@@ -75,17 +139,14 @@ async function readAll(
   return points;
 }
 
-async function send(
-  client: CloudWatchClient,
-  input: ConstructorParameters<typeof GetMetricDataCommand>[0],
-): Promise<GetMetricDataCommandOutput> {
+async function send<A>(action: string, call: () => Promise<A>): Promise<A> {
   try {
-    return await client.send(new GetMetricDataCommand(input));
+    return await call();
   } catch (cause) {
     const reason = cause instanceof Error ? cause.name : 'an unknown error';
     throw new HistoryUnavailableError(
       `CloudWatch did not answer (${reason}).`,
-      'Whoever serves the console needs the right cloudwatch:GetMetricData. If it has the right, wait a minute.',
+      `Whoever serves the console needs the right cloudwatch:${action}. If it has the right, wait a minute.`,
       { cause },
     );
   }

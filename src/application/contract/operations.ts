@@ -1,7 +1,19 @@
 import * as v from 'valibot';
 import { VERIFY_PHASES } from '../../core/verify/verification.ts';
 import { OPERATION_ACTIONS, OPERATION_KINDS, OPERATION_STATUSES } from './choices.ts';
-import { count, counts, cursor, id, limit, nextPage, notificationView, type Out, requestId, time } from './fields.ts';
+import {
+  count,
+  counts,
+  cursor,
+  id,
+  limit,
+  moment,
+  nextPage,
+  notificationView,
+  type Out,
+  requestId,
+  time,
+} from './fields.ts';
 import { filterFields } from './notifications.ts';
 
 export const operationFilter = v.strictObject(filterFields);
@@ -133,3 +145,31 @@ export const latestVerification = v.strictObject({ verification: v.nullable(veri
 
 /** Newest first. */
 export const operationList = v.strictObject({ operations: v.array(operationView), ...nextPage });
+
+/** Newest first; by default of the last 7 days. */
+export const auditQuery = v.strictObject({
+  who: v.optional(id),
+  /** What was done: `retry`, `cancel`, `reveal`, `operation.start`, `key.create`, … */
+  what: v.optional(id),
+  /** On what: a log_id, operation_id, key_id or email_id. */
+  target: v.optional(id),
+  from: v.optional(moment),
+  to: v.optional(moment),
+  limit,
+  cursor,
+});
+
+const auditRecord = v.strictObject({
+  audit_id: v.string(),
+  at: time,
+  who: v.string(),
+  role: v.string(),
+  what: v.string(),
+  on: v.array(v.string()),
+  targets: count,
+  request_id: v.string(),
+  result: v.exactOptional(counts),
+  details: v.exactOptional(v.string()),
+});
+
+export const auditList = v.strictObject({ entries: v.array(auditRecord), ...nextPage });

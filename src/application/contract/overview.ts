@@ -1,19 +1,6 @@
 import * as v from 'valibot';
 import { ROLES } from './choices.ts';
-import {
-  channel,
-  count,
-  counts,
-  cursor,
-  errorType,
-  id,
-  limit,
-  moment,
-  nextPage,
-  type Out,
-  shellLine,
-  time,
-} from './fields.ts';
+import { channel, count, errorType, id, type Out, shellLine, time } from './fields.ts';
 import { operationFilter } from './operations.ts';
 
 /** A channel's figures, over both lanes. */
@@ -110,17 +97,33 @@ const series = v.strictObject({
   points: v.array(v.strictObject({ at: time, value: count })),
 });
 
+const problem = v.strictObject({ detail: v.string(), remedy: v.string() });
+
+const alarm = v.strictObject({
+  /** Without the stage. */
+  name: v.string(),
+  severity: v.picklist(['critical', 'warning']),
+  meaning: v.string(),
+  since: time,
+  /** Its page in CloudWatch. */
+  url: v.string(),
+});
+
 export const overview = v.strictObject({
   channels: v.array(channelFigures),
   causes: v.array(cause),
   /** Whether the causes cover every dead notification; else only the newest ones were read. */
   causes_complete: v.boolean(),
+  /** The stage's alarms that ring. */
+  alarms: v.array(alarm),
+  /** Why nobody knows whether one rings; absent: they could be asked. */
+  alarms_problem: v.exactOptional(problem),
   breakers: v.array(breaker),
   budgets: v.array(budget),
   sweeps: v.array(sweep),
   series: v.array(series),
   /** Why the series of what was delivered are missing; absent: they are there. */
-  series_problem: v.exactOptional(v.strictObject({ detail: v.string(), remedy: v.string() })),
+  series_problem: v.exactOptional(problem),
 });
 export type Overview = Out<typeof overview>;
 
@@ -189,34 +192,6 @@ export const deadLetters = v.strictObject({
   complete: v.boolean(),
 });
 export type DeadLetters = Out<typeof deadLetters>;
-
-/** Newest first; by default of the last 7 days. */
-export const auditQuery = v.strictObject({
-  who: v.optional(id),
-  /** What was done: `retry`, `cancel`, `reveal`, `operation.start`, `key.create`, … */
-  what: v.optional(id),
-  /** On what: a log_id, operation_id, key_id or email_id. */
-  target: v.optional(id),
-  from: v.optional(moment),
-  to: v.optional(moment),
-  limit,
-  cursor,
-});
-
-const auditRecord = v.strictObject({
-  audit_id: v.string(),
-  at: time,
-  who: v.string(),
-  role: v.string(),
-  what: v.string(),
-  on: v.array(v.string()),
-  targets: count,
-  request_id: v.string(),
-  result: v.exactOptional(counts),
-  details: v.exactOptional(v.string()),
-});
-
-export const auditList = v.strictObject({ entries: v.array(auditRecord), ...nextPage });
 
 export const session = v.strictObject({
   /** Who acts: the user of the machine, or the name in the token; the audit log has its `sub`. */

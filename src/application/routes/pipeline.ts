@@ -1,15 +1,8 @@
 import * as v from 'valibot';
 import { listAudit } from '../audit.ts';
 import { day, placePart } from '../contract/fields.ts';
-import {
-  auditList,
-  auditQuery,
-  deadLetters,
-  deadLettersQuery,
-  health,
-  overview,
-  session,
-} from '../contract/overview.ts';
+import { auditList, auditQuery } from '../contract/operations.ts';
+import { deadLetters, deadLettersQuery, health, overview, session } from '../contract/overview.ts';
 import { fromCursor, placeOf, toCursor } from '../cursor.ts';
 import { deadGroups } from '../dead-groups.ts';
 import { list, show } from '../route.ts';

@@ -76,3 +76,48 @@ describe('metrics of a stack', () => {
     expect(await history.read(READINGS, BUCKETS)).toEqual([[], []]);
   });
 });
+
+describe('the alarms that ring', () => {
+  const arn = (name: string) => `arn:aws:cloudwatch:eu-west-1:123456789012:alarm:${name}`;
+  const alarm = (AlarmName: string, AlarmDescription: string) => ({
+    ...{ AlarmName, AlarmDescription, AlarmArn: arn(AlarmName), StateTransitionedTimestamp: AT },
+  });
+
+  it('are those of the stage, not of a stage whose name begins alike, with their page', async () => {
+    const { cloudWatch, asked } = client((input) =>
+      'AlarmNamePrefix' in input
+        ? {
+            MetricAlarms: [
+              alarm(
+                'notification-retry-dev-dead-letters-growing-slack',
+                '[critical] Notifications of slack are given up. What to do: docs/runbook.md#dead-letters-growing',
+              ),
+              alarm('notification-retry-dev-2-oldest-due', '[critical] Late. What to do: docs/runbook.md#oldest-due'),
+              alarm('notification-retry-dev-of-a-team', 'theirs'),
+            ],
+          }
+        : {},
+    );
+    const history = createCloudWatchHistory('notification-retry/dev', cloudWatch, () => new Date());
+    expect(await history.ringing?.()).toEqual([
+      {
+        name: 'dead-letters-growing-slack',
+        severity: 'critical',
+        meaning: 'Notifications of slack are given up',
+        since: AT.toISOString(),
+        url: 'https://eu-west-1.console.aws.amazon.com/cloudwatch/home?region=eu-west-1#alarmsV2:alarm/notification-retry-dev-dead-letters-growing-slack',
+      },
+    ]);
+    expect(asked).toEqual([{ AlarmNamePrefix: 'notification-retry-dev-', StateValue: 'ALARM' }]);
+  });
+
+  it('name the right that is missing', async () => {
+    const { cloudWatch } = client(() => {
+      throw Object.assign(new Error('not authorized'), { name: 'AccessDenied' });
+    });
+    const refused = await createCloudWatchHistory('n/s', cloudWatch, () => AT)
+      .ringing?.()
+      .catch((error) => error);
+    expect(refused).toMatchObject({ remedy: expect.stringContaining('cloudwatch:DescribeAlarms') });
+  });
+});

@@ -161,6 +161,15 @@ export const OVERVIEW: Overview = {
     },
   ],
   causes_complete: true,
+  alarms: [
+    {
+      name: 'breaker-open-teams',
+      severity: 'warning',
+      meaning: 'A provider of teams has been down for half an hour; its notifications are held',
+      since: ago(12),
+      url: 'https://eu-west-1.console.aws.amazon.com/cloudwatch/home?region=eu-west-1#alarmsV2:alarm/breaker-open-teams',
+    },
+  ],
   breakers: [
     {
       channel: 'teams',

@@ -48,6 +48,19 @@ export interface MetricHistory {
    * @returns the points of each reading, in the order of the readings; a bucket without a measurement has none
    */
   read(readings: readonly MetricReading[], buckets: Buckets): Promise<readonly (readonly Point[])[]>;
+  /** The alarms of the stage that ring; absent where nothing has any. @throws HistoryUnavailableError */
+  ringing?(): Promise<readonly RingingAlarm[]>;
+}
+
+export interface RingingAlarm {
+  /** Without the stage. */
+  readonly name: string;
+  readonly severity: 'critical' | 'warning';
+  readonly meaning: string;
+  /** ISO-8601 UTC. */
+  readonly since: string;
+  /** Its page at the provider of the alarms. */
+  readonly url: string;
 }
 
 export interface Buckets {
