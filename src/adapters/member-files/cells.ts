@@ -44,12 +44,15 @@ export function timeIn(cell: string): string | undefined {
 /** The time, or the cell as it is, which the schema then names. */
 export const timeOr = (cell: string): string => timeIn(cell) ?? cell;
 
+/** What separates values, also as people write it in Japanese. */
+const SEPARATORS = ';,|；，、｜';
 /** A value in quotes; a sign that stands for itself after a backslash; what separates; any other sign. */
-const PARTS = /\\[\\;,|"*[]|[;,|]|[\s\S]/g;
+const PARTS = new RegExp(String.raw`\\[\\"*[{${SEPARATORS}]|[\s\S]`, 'g');
 
 /**
- * Values of one cell, as our export, people and others write them: separated by `;`, `,` or `|`, in quotes or not, as a
- * JSON list, or as Google's `* one ::: * two`. After a backslash, a separator belongs to the value.
+ * Values of one cell, as our export, people and others write them: separated by one of SEPARATORS, in quotes or not, as
+ * a JSON list, as PostgreSQL's `{one,two}`, or as Google's `* one ::: * two`. After a backslash, a separator belongs to
+ * the value.
  */
 export function listIn(cell: string): string[] {
   const text = cell.trim();
@@ -60,11 +63,11 @@ export function listIn(cell: string): string[] {
   if (text.startsWith('* ')) return text.split(':::').flatMap((one) => one.trim().replace(/^\* /, '') || []);
   const values = [''];
   let quoted = false;
-  for (const [token] of text.matchAll(PARTS)) {
+  for (const [token] of text.replace(/^\{(.*)\}$/s, '$1').matchAll(PARTS)) {
     const value = values.at(-1) ?? '';
     const isFirst = value.trim() === '';
     if (token === '"' && (quoted || isFirst)) quoted = !quoted;
-    else if (token.length === 1 && ';,|'.includes(token) && !quoted) values.push('');
+    else if (token.length === 1 && SEPARATORS.includes(token) && !quoted) values.push('');
     else values[values.length - 1] = value + (token.length === 2 ? token.slice(1) : token);
   }
   return values.map((one) => plain(one.trim())).filter(Boolean);
@@ -79,10 +82,11 @@ function jsonList(text: string): string[] | undefined {
   }
 }
 
+const MARKS = new RegExp(String.raw`[\\${SEPARATORS}]|^["*[{]`, 'g');
+
 /** As listIn reads them again. */
-export function listOf(values: readonly string[]): string {
-  return values.map((value) => safe(value).replaceAll(/[\\;,|]|^["*[]/g, '\\$&')).join(';');
-}
+export const listOf = (values: readonly string[]): string =>
+  values.map((value) => safe(value).replaceAll(MARKS, '\\$&')).join(';');
 
 /**
  * What a spreadsheet would take for a formula is written with an apostrophe before it, at the start of a value and behind

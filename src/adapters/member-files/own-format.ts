@@ -1,6 +1,7 @@
 import type { GivenMember } from '../../core/newsletter/members/upsert-members.ts';
 import { type Cells, flagIn, listIn, oneLine, plain, timeIn, timeOr } from './cells.ts';
 import type { Reading } from './foreign-format.ts';
+import { saysLeft } from './opt-outs.ts';
 
 type Column = keyof GivenMember;
 const SAID: readonly Column[] = ['unsubscribed', 'suppressed'];
@@ -58,7 +59,7 @@ const READERS: Readonly<Record<string, (cell: string) => Readonly<Record<string,
 };
 
 /** Cells of our own columns, each as our export and people write it. */
-export function readOwn(cells: Cells): Reading {
+export function readOwn(cells: Cells, columns: readonly string[]): Reading {
   const fields: Record<string, unknown> = {};
   for (const column of OWN_COLUMNS) {
     const cell = cells[column];
@@ -67,7 +68,9 @@ export function readOwn(cells: Cells): Reading {
       if (value !== false || fields[field] === undefined) fields[field] = value;
     }
   }
-  return fields;
+  const isSaid = SAID.some((column) => columns.includes(column));
+  const labels = isSaid ? [] : listIn(cells['labels'] ?? '');
+  return labels.some(saysLeft) ? { ...fields, undecided: true } : fields;
 }
 
 /** What is none of these stays as it is, and the schema of a line names it. */

@@ -4,7 +4,7 @@ import { CellFault, type Cells, MemberFileError, timeOr } from './cells.ts';
 import { delimiterTold, type Header, headerOf, LineJoiner, rowsOf } from './csv.ts';
 import type { ForeignFormat, Reading } from './foreign-format.ts';
 import { type Line, MAX_LINE, readLines } from './lines.ts';
-import { HOW_TO_SAY_IT, optOutColumns, saysOptOut } from './opt-outs.ts';
+import { HOW_TO_SAY_IT, isOptOutColumn, saysLeft, saysOptOut } from './opt-outs.ts';
 import { columnNamed, OWN_COLUMNS, readOwn } from './own-format.ts';
 import { FOREIGN_FORMATS } from './service-exports.ts';
 
@@ -61,12 +61,12 @@ export async function* readMembers(
   if (rules.format === 'jsonl') refuseUndecided(rules);
   const joiner = rules.format === 'csv' ? new LineJoiner() : undefined;
   let delimiter: string | undefined;
+  let header: Line | undefined;
   let window: Line[] = [];
   for await (const line of readLines(bytes)) {
-    if (toRecords === undefined) {
+    if (toRecords === undefined && header === undefined) {
       delimiter ??= line.number === 1 ? delimiterTold(line.text) : undefined;
-      if (line.text.trim() === '' || (line.number === 1 && delimiter !== undefined)) continue;
-      toRecords = csvRecords(line, delimiter, rules);
+      if (line.text.trim() !== '' && (line.number > 1 || delimiter === undefined)) header = line;
       continue;
     }
     if (line.number === 1 && line.text.trimStart().startsWith('[')) {
@@ -75,11 +75,12 @@ export async function* readMembers(
     if (line.number <= rules.after) continue;
     window.push(...(joiner?.take(line) ?? [line]).filter(({ text, tooLong }) => text.trim() !== '' || tooLong));
     if (window.length < WINDOW) continue;
+    toRecords ??= csvRecords(header, delimiter, window, rules);
     yield recordsOf(window, toRecords);
     window = [];
   }
-  if (toRecords === undefined) throw new MemberFileError('The file is empty: line 1 must name the columns.');
   window.push(...(joiner?.rest() ?? []).filter(({ text }) => text.trim() !== ''));
+  toRecords ??= csvRecords(header, delimiter, window, rules);
   if (window.length > 0) yield recordsOf(window, toRecords);
 }
 
@@ -112,15 +113,22 @@ function jsonRecords(lines: readonly Line[]): LineRecord[] {
   });
 }
 
-/** @throws MemberFileError when the header cannot be taken */
-function csvRecords(line: Line, delimiter: string | undefined, rules: ReadRules) {
+/** @param first the lines below the header @throws MemberFileError when the header cannot be taken */
+function csvRecords(
+  line: Line | undefined,
+  delimiter: string | undefined,
+  first: readonly Line[],
+  rules: ReadRules,
+): (lines: readonly Line[]) => LineRecord[] {
+  if (line === undefined) throw new MemberFileError('The file is empty: line 1 must name the columns.');
   if (line.encoding !== undefined || line.text.includes('\0')) {
     const encoding = line.encoding ?? 'UTF-16 without a byte order mark';
     throw new MemberFileError(`The file is not UTF-8: save it as CSV in UTF-8. It is probably ${encoding}.`);
   }
   const header = headerOf(line.text, delimiter);
-  const { names, read } = formatOf(line.number, header, rules);
-  return (lines: readonly Line[]): LineRecord[] =>
+  const saysSo = (column: number) => rowsOf(first, header).some(([, cells]) => saysLeft(cells?.[column]?.trim() ?? ''));
+  const { names, read } = formatOf(line.number, header, saysSo, rules);
+  return (lines) =>
     rowsOf(lines, header).flatMap(([{ number }, cells]) => recordOf(number, cells, names, read, rules) ?? []);
 }
 
@@ -176,6 +184,7 @@ function decided(reading: Reading, newsletter_id: string | undefined, as: FileSt
 function formatOf(
   line: number,
   { names }: Header,
+  saysSo: (column: number) => boolean,
   rules: ReadRules,
 ): { readonly names: readonly string[]; readonly read: Read } {
   const foreign = FOREIGN_FORMATS.find(({ signs }) =>
@@ -183,7 +192,7 @@ function formatOf(
   );
   const columns = foreign === undefined ? names.map(columnNamed) : names;
   const repeated = columns.find((name, i) => name !== '' && columns.indexOf(name) !== i);
-  if (foreign === undefined) refuseUnknown(line, columns, rules);
+  if (foreign === undefined) refuseUnknown(line, columns, saysSo, rules);
   else if (rules.newsletter_id === undefined) {
     const why = `An export of ${foreign.of} does not say from which newsletter a person has unsubscribed`;
     throw new MemberFileError(`${why}, so who did would get mail again: add --newsletter.`);
@@ -213,24 +222,27 @@ function refuseUndecided({ as, file_name }: ReadRules, foreign?: ForeignFormat):
 }
 
 /** @throws MemberFileError where the header has columns that are nobody's */
-function refuseUnknown(line: number, columns: readonly string[], { file_name, as }: ReadRules): void {
+function refuseUnknown(
+  line: number,
+  columns: readonly string[],
+  saysSo: (column: number) => boolean,
+  { file_name, as }: ReadRules,
+): void {
   const systems = [...new Set(FOREIGN_FORMATS.map(({ of }) => of))].join(', ');
   const known = `the columns are ${OWN_COLUMNS.join(', ')}, or those of an export of ${systems}`;
+  const isSaid = saysOptOut(file_name) && as === undefined;
+  const left = isSaid ? ` The file's name says that its people get no mail: ${HOW_TO_SAY_IT}.` : '';
   // A person's address is not quoted.
   if (columns.some((name) => name.includes('@'))) {
-    const left =
-      saysOptOut(file_name) && as === undefined
-        ? ` The file's name says that its people get no mail: ${HOW_TO_SAY_IT}.`
-        : '';
     throw new MemberFileError(
       `Line ${line} has an address, so it is no header: add a line above that names the columns; ${known}.${left}`,
     );
   }
   const unknown = columns.filter((name) => name !== '' && !OWN_COLUMNS.includes(name));
   if (unknown.length > 0) {
-    const risky = optOutColumns(unknown);
-    const left = risky.length > 0 ? ` ${risky.join(', ')} may say who must get no mail: ${HOW_TO_SAY_IT}.` : '';
-    throw new MemberFileError(`Line ${line} names unknown columns (${unknown.join(', ')}): ${known}.${left}`);
+    const risky = unknown.filter((name) => isOptOutColumn(name) || saysSo(columns.indexOf(name)));
+    const says = risky.length > 0 ? ` ${risky.join(', ')} may say who must get no mail: ${HOW_TO_SAY_IT}.` : left;
+    throw new MemberFileError(`Line ${line} names unknown columns (${unknown.join(', ')}): ${known}.${says}`);
   }
   if (!columns.includes('email')) throw new MemberFileError(`Line ${line} lacks the column email: ${known}.`);
 }

@@ -143,7 +143,7 @@ async function readMember(
         line,
         column,
         rule: 'existing_newsletter',
-        message: `must name newsletters that exist, such as ${[...known].sort().slice(0, MOST_NAMED).join(', ')}`,
+        message: `must ${column === 'unsubscribed' ? 'be true or false, a time, or ' : ''}name newsletters that exist, such as ${[...known].sort().slice(0, MOST_NAMED).join(', ')}`,
       }));
     if (faults.length > 0) return { faults };
     const { member_id = await sealing.emailHash(tenant_id, given.email), name } = given;

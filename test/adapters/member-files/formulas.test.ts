@@ -14,7 +14,7 @@ const MEMBER = {
 };
 const read = (line: string) => {
   const [row = {}] = parse(`${CSV_HEADER}${line}`, { columns: true }) as Record<string, string>[];
-  return readOwn(Object.fromEntries(Object.entries(row).filter(([, cell]) => cell !== '')));
+  return readOwn(Object.fromEntries(Object.entries(row).filter(([, cell]) => cell !== '')), Object.keys(row));
 };
 
 /** The cells of a line by commas, as it is meant, and as a spreadsheet splits it that separates by something else. */
