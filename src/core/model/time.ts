@@ -1,22 +1,21 @@
 /** The current time; injected, so that tests set the time. */
 export type Clock = () => Date;
 
-const ISO_WITH_ZONE = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})$/;
-const WITHOUT_ZONE = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?$/;
+/** RFC 3339 §5.6 allows a blank, which Python writes; PostgreSQL leaves the minutes of an offset out. */
+const TIME = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)(Z|[+-]\d{2}(?::?\d{2})?)?$/;
 
 /**
- * Reads a time as the source documents write it: ISO-8601 with a zone, or `2025-06-01 10:30:00` without one
- * (his-notification-log-table.md, sample data). Undefined for any other format, for a day that does not exist,
+ * Reads a time as the source documents and their writers write it: ISO-8601 with a zone, or `2025-06-01 10:30:00`, with
+ * one or without (his-notification-log-table.md, sample data). Undefined for any other format, for a day that does not exist,
  * and for a time that is not in the years 0 to 9999 in UTC.
  * @param zone of a time without one: a name of the IANA time zone database
  */
 export function parseTime(text: string, zone = 'UTC'): Date | undefined {
-  const zoned = ISO_WITH_ZONE.test(text);
-  const iso = zoned ? text : WITHOUT_ZONE.test(text) ? `${text.replace(' ', 'T')}Z` : undefined;
-  if (iso === undefined) return undefined;
-  const time = new Date(iso);
-  if (Number.isNaN(time.getTime()) || !isDay(iso.slice(0, 10))) return undefined;
-  const read = zoned || zone === 'UTC' ? time : inZone(time, zone);
+  const [, day, clock, offset] = TIME.exec(text) ?? [];
+  if (day === undefined) return undefined;
+  const time = new Date(`${day}T${clock}${(offset ?? 'Z').replace(/^[+-]\d\d$/, '$&:00')}`);
+  if (Number.isNaN(time.getTime()) || !isDay(day)) return undefined;
+  const read = offset !== undefined || zone === 'UTC' ? time : inZone(time, zone);
   return read >= FIRST && read < END ? read : undefined;
 }
 
@@ -30,7 +29,7 @@ export function isoBefore(time: string | Date, ms: number): string {
 }
 
 /** Whether `epochMs` reads the text, and on every machine as the same time. */
-export const isUtcTime = (text: string): boolean => text.endsWith('Z') && parseTime(text) !== undefined;
+export const isUtcTime = (text: string): boolean => /^\S+Z$/.test(text) && parseTime(text) !== undefined;
 
 /**
  * When clocks of the zone show what `shown` shows in UTC: the first time of two; in a skipped hour, as if the clocks had

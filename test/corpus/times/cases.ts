@@ -32,6 +32,10 @@ export const TIMES: readonly TimeCase[] = [
   { text: '2025-06-01 00:15:00', zone: 'Pacific/Kiritimati', moment: '2025-05-31T10:15:00.000Z', why: 'UTC+14' },
   { text: '2025-06-01 23:15:00', zone: 'Pacific/Niue', moment: '2025-06-02T10:15:00.000Z', why: 'UTC-11' },
   { text: '2025-06-01T10:30:00+01:00', zone: 'Asia/Tokyo', moment: '2025-06-01T09:30:00.000Z', why: 'its own counts' },
+  { text: '2025-06-01 10:30:00+00:00', zone: BERLIN, moment: '2025-06-01T10:30:00.000Z', why: "Python's str()" },
+  { text: '2025-06-01 10:30:00.123456+09:00', zone: UTC, moment: '2025-06-01T01:30:00.123Z', why: 'with microseconds' },
+  { text: '2025-06-01 10:30:00+09', zone: UTC, moment: '2025-06-01T01:30:00.000Z', why: "PostgreSQL's" },
+  { text: '2025-06-01 10:30:00Z', zone: BERLIN, moment: '2025-06-01T10:30:00.000Z', why: 'a blank, and Z' },
   // Hours that clocks show twice, or never.
   { text: '2026-10-25 02:45:00', zone: BERLIN, moment: '2026-10-25T00:45:00.000Z', why: 'the first of two' },
   { text: '2026-10-25 03:00:00', zone: BERLIN, moment: '2026-10-25T02:00:00.000Z', why: 'after both' },
@@ -60,6 +64,8 @@ export const TIMES: readonly TimeCase[] = [
   { text: '31.01.2026 09:00', zone: BERLIN, why: 'of Germany' },
   { text: '01/31/2026 09:00', zone: NEW_YORK, why: 'of America' },
   { text: '2026年1月31日 9:00', zone: 'Asia/Tokyo', why: 'of Japan' },
+  { text: '2025-06-01 10:30:00 Asia/Tokyo', zone: UTC, why: 'a name for a zone' },
+  { text: '2025-06-01 10:30:00+9', zone: UTC, why: 'half an offset' },
   { text: 'tomorrow', zone: UTC, why: 'a word' },
   { text: '', zone: UTC, why: 'nothing' },
 ];
