@@ -12,16 +12,24 @@ interface Address {
 }
 
 const SCHEMES = 'https?:\\/\\/|mailto:|\\{unsubscribe_url\\}(?=[?&#/])';
-const HREF = '\\bhref\\s{0,9}=\\s{0,9}["\']?';
-const BEGINNINGS = { text: SCHEMES, html: `${SCHEMES}|${HREF}`, markdown: `${SCHEMES}|${HREF}|\\]\\(<?` };
-const REST = '(?:[^\\s<>"\'(){}]|\\([^\\s<>"\'(){}]*\\)|\\{+[a-z_]+(?:,\\s{0,9}"[^"{}]*")?\\}+)*';
+const HREF = '\\bhref\\s{0,9}=\\s{0,9}';
+const FIELD = '\\{+[a-z_]+(?:,\\s{0,9}"[^"{}]*")?\\}+';
+const REST = `(?:[^\\s<>"'(){}]|\\([^\\s<>"'(){}]*\\)|${FIELD})*`;
+/** Between two marks an address may have blanks and brackets: `href="mailto:x@example.com?subject=From {name}"`. */
+const between = (beginning: string, end: string) => `${beginning}(?:[^${end}{}]|${FIELD})*`;
+const IN_QUOTES = [between(`${HREF}"`, '"'), between(`${HREF}'`, "'")];
+const BEGINNINGS = {
+  text: [`(?:${SCHEMES})${REST}`],
+  html: [...IN_QUOTES, `(?:${SCHEMES}|${HREF})${REST}`],
+  markdown: [...IN_QUOTES, between('\\]\\(<', '<>\n'), `(?:${SCHEMES}|${HREF}|\\]\\()${REST}`],
+};
 
 /** The addresses that a source writes: as its format marks them, and as a linkifier finds them. */
 export function addressesIn(source: string, format: EmailContent['format']): readonly Address[] {
-  const pattern = new RegExp(`(${BEGINNINGS[format]})${REST}`, 'gi');
-  return [...source.matchAll(pattern)].map(({ index, 0: whole, 1: beginning = '' }) => {
-    const isPart = /^(?:https?:|mailto:|\{)/i.test(beginning);
-    const from = index + (isPart ? 0 : beginning.length);
+  const pattern = new RegExp(BEGINNINGS[format].join('|'), 'gi');
+  return [...source.matchAll(pattern)].map(({ index, 0: whole }) => {
+    const [marks = ''] = /^(?:href\s*=\s*["']?|\]\(<?)?/i.exec(whole) ?? [];
+    const from = index + marks.length;
     const isMailto = /^mailto:/i.test(source.slice(from, from + 7));
     return { start: index, end: index + whole.length, from, isMailto };
   });

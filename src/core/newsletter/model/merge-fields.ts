@@ -158,8 +158,13 @@ interface Misuse {
 
 const FIELDS = MERGE_FIELDS.map((field) => `{${field}}`).join(', ');
 
-/** What stands in single braces on one line: a name, and what follows it behind a comma or a bar. */
-const ON_ONE_LINE = /^([^\n,|]{1,40})(?:([,|])[^\n]*)?$/;
+/** What stands in single braces: a name, and what follows it behind a comma or a bar; a fallback may be on a new line. */
+const NAMED = /^([^\n,|][^,|]{0,79})(?:([,|])(?:[^\n]*|\s*["'“”„«‘’][^{}]*))?$/;
+/** What editors write for the blanks and breaks that they allow. */
+const BLANKS = /&(?:nbsp|ensp|emsp|thinsp|shy|zwnj|zwj|#x?[\da-f]+);|[\s\p{Cf}]+/giu;
+
+/** A field in an address whose braces a template's compiler has encoded: it would arrive as it is written. */
+const ENCODED = /%7B(?:%7B)*([a-z_]+)(?:,(?:(?!%7D)[^\s"'<>])*)?%7D/gi;
 
 /**
  * Why a post cannot be sent: it names a field that does not exist, or one that does in a form that would arrive as it is
@@ -186,6 +191,9 @@ function misusesIn(text: string, format: SourceFormat): readonly Misuse[] {
     const misuse = depth === 1 ? misuseOf(inner) : undefined;
     if (misuse !== undefined) misuses.set(misuse.shown, misuse);
   }
+  for (const [shown, field = ''] of text.matchAll(ENCODED)) {
+    if (isMergeField(field)) misuses.set(shown, { shown: `%7B${field}%7D`, right: `{${field}}` });
+  }
   const found = [...misuses.values()];
   return [...found.filter(({ right }) => right === undefined), ...found.filter(({ right }) => right !== undefined)];
 }
@@ -199,7 +207,8 @@ function misuseOf(inner: string): Misuse | undefined {
 
 /** Nothing of the text behind the name is quoted, which may be about a person. */
 function misspelt(inner: string): Misuse | undefined {
-  const [, name = '', sign] = ON_ONE_LINE.exec(inner) ?? [];
+  const [, written = '', sign] = NAMED.exec(inner) ?? [];
+  const name = written.replaceAll(BLANKS, ' ');
   const field = MERGE_FIELDS.find((known) => lettersOf(known) === lettersOf(name));
   if (field === undefined || USE.test(inner)) return undefined;
   const shown = sign === undefined ? `{${name}}` : `{${name}${sign} …}`;
