@@ -113,6 +113,11 @@ function page(language: MailLanguage, title: string, content: string): string {
 
 /** Long enough that nobody finds a valid one by trying. */
 const MAC_CHARACTERS = 22;
+const MAC = `[\\w-]{${MAC_CHARACTERS}}`;
+const TOKEN = new RegExp(
+  String.raw`^(([\w-]{1,64})\.([\w-]{1,20})\.(\d{1,6})\.(\d{1,3})(?:\.([\w-]{22}))?\.([a-z0-9]{1,10}))\.(${MAC})`,
+);
+const MAIL_TOKEN = new RegExp(String.raw`^(([\w-]{1,64})\.([a-z0-9]{1,10}))\.(${MAC})`);
 
 const USE = 'unsubscribe links';
 const ringOf = createKeyRings(USE);
@@ -135,13 +140,9 @@ export function unsubscribeToken(secret: string, { email_id, batch_id, chunk, n,
  */
 export function readUnsubscribeToken(secret: string, token: string): RecipientPlace | undefined {
   // Without a hash in mails that were sent before recipients expired earlier than links.
-  const [, place, email_id, batch_id, chunk, n, email_hash, id, mac] =
-    /^(([\w-]{1,64})\.([\w-]{1,20})\.(\d{1,6})\.(\d{1,3})(?:\.([\w-]{22}))?\.([a-z0-9]{1,10}))\.([\w-]+)/.exec(token) ??
-    [];
+  const [, place, email_id, batch_id, chunk, n, email_hash, id, mac] = TOKEN.exec(token) ?? [];
   const key = ringOf(secret).keys.get(id ?? '');
-  if (place === undefined || email_id === undefined || batch_id === undefined || mac?.length !== MAC_CHARACTERS) {
-    return undefined;
-  }
+  if (place === undefined || email_id === undefined || batch_id === undefined || mac === undefined) return undefined;
   if (key === undefined || !timingSafeEqual(Buffer.from(mac), Buffer.from(macOf(key, place)))) return undefined;
   return { email_id, batch_id, chunk: Number(chunk), n: Number(n), ...(email_hash !== undefined && { email_hash }) };
 }
@@ -158,9 +159,9 @@ export function mailToken(secret: string, email_id: string): string {
 
 /** The mailing whose token a text begins with. */
 export function readMailToken(secret: string, token: string): string | undefined {
-  const [, mail, email_id, id, mac] = /^(([\w-]{1,64})\.([a-z0-9]{1,10}))\.([\w-]+)/.exec(token) ?? [];
+  const [, mail, email_id, id, mac] = MAIL_TOKEN.exec(token) ?? [];
   const key = mailRingOf(secret).keys.get(id ?? '');
-  if (mail === undefined || key === undefined || mac?.length !== MAC_CHARACTERS) return undefined;
+  if (mail === undefined || key === undefined || mac === undefined) return undefined;
   return timingSafeEqual(Buffer.from(mac), Buffer.from(macOf(key, mail))) ? email_id : undefined;
 }
 

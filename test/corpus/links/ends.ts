@@ -32,4 +32,8 @@ export const LINK_ENDS: readonly string[] = [
   '&amp;',
   '=',
   '#',
+  '_',
+  '__',
+  '-',
+  'Click',
 ];
