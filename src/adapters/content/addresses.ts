@@ -1,3 +1,4 @@
+import type { Tokens } from 'marked';
 import type { MergeUse, Pieces } from '../../core/newsletter/model/merge-fields.ts';
 import { escapeHtml } from './escape-html.ts';
 
@@ -103,4 +104,13 @@ function wholeUrl(url: string): string {
     if (url[end - 1] === ')' && unopened-- <= 0) break;
   }
   return url.slice(0, end);
+}
+
+const NAMED_LINK = /^<((?:https?:\/\/|mailto:|tel:)[^<>|\s]+)\|([^<>\n]+)>/;
+
+/** Slack's `<https://…|text>` (his-notification-log-table.md, sample NL002); false for any other link. */
+export function namedLink(source: string): Tokens.Link | false {
+  const [raw, href = '', text = ''] = NAMED_LINK.exec(source) ?? [];
+  if (raw === undefined) return false;
+  return { type: 'link', raw, href, title: null, text, tokens: [{ type: 'text', raw: text, text, escaped: false }] };
 }

@@ -9,13 +9,17 @@ export interface Tag {
   readonly attributes: Readonly<Record<string, string>>;
   /** Whether a reader sees what is in it. */
   readonly hidden: boolean;
+  /** `display` of its style. */
+  readonly display: string;
+  /** A reader sees it apart from what stands beside it. */
+  readonly apart: boolean;
 }
 
 /** What a walk meets, in the order of the document. Each opened element is closed, also where its end tag is missing. */
 export interface Walker {
   open?(tag: Tag, parser: Parser): void;
   close?(tag: Tag, end: 'tag' | 'implied' | 'end of text', parser: Parser): void;
-  text?(text: string, hidden: boolean, parser: Parser): void;
+  text?(text: string, hidden: boolean, parser: Parser, around: string | undefined): void;
   attribute?(name: string, value: string, quote: string | undefined | null): void;
 }
 
@@ -54,7 +58,7 @@ export function walkHtml(html: string, walker: Walker, most = MOST_OPEN_TAGS): v
     },
     ontext(text) {
       const around = stack.at(-1);
-      walker.text?.(text, around !== undefined && (around.hidden || around.tiny), parser);
+      walker.text?.(text, around !== undefined && (around.hidden || around.tiny), parser, around?.name);
     },
     ...(walker.attribute !== undefined && { onattribute: walker.attribute }),
   };
@@ -67,8 +71,10 @@ export function walkHtml(html: string, walker: Walker, most = MOST_OPEN_TAGS): v
 function openTag(name: string, attributes: Readonly<Record<string, string>>, around: OpenTag | undefined): OpenTag {
   const style = declarations(attributes['style']);
   const hidden = around?.hidden === true || UNSEEN.has(name) || attributes['hidden'] !== undefined || hides(style);
-  const size = style['font-size'];
-  return { name, attributes, hidden, tiny: size === undefined ? (around?.tiny ?? false) : TINY.test(size) };
+  const { 'font-size': size, display = '' } = style;
+  const apart = name === 'button' || /flex|grid/.test(around?.display ?? '');
+  const tiny = size === undefined ? (around?.tiny ?? false) : TINY.test(size);
+  return { name, attributes, hidden, display, apart, tiny };
 }
 
 type Style = Readonly<Record<string, string>>;

@@ -1,5 +1,5 @@
 import { Marked, type MarkedToken, type Token, Tokenizer, type Tokens } from 'marked';
-import { wholeAddress } from './addresses.ts';
+import { namedLink, wholeAddress } from './addresses.ts';
 import { box } from './escape-html.ts';
 import { decoded } from './html-walk.ts';
 
@@ -31,7 +31,10 @@ export interface Dialect {
  * attribute does.
  */
 export const chatMarkdown = (...extensions: Parameters<Marked['use']>): Marked =>
-  new Marked({ tokenizer: { html: () => undefined, tag: () => undefined, url: untilQuote } }, ...extensions);
+  new Marked(
+    { tokenizer: { html: () => undefined, tag: () => undefined, url: untilQuote, autolink: namedLink } },
+    ...extensions,
+  );
 
 function untilQuote(this: Tokenizer, text: string): Tokens.Link | undefined {
   const found = Tokenizer.prototype.url.call(this, text);

@@ -11,7 +11,13 @@ const LINES = new Set(
     'html legend li main nav optgroup option section select summary table tbody textarea tfoot thead tr'
   ).split(' '),
 );
+/** An element of any name that its style puts on a line of its own. */
+const LINE = /^(?:block|flex|grid|table|table-row|list-item)\b/;
+const STRUCK = new Set(['del', 's', 'strike']);
 const PRESERVED = /white-space\s*:\s*(?:pre|break-spaces)/i;
+
+/** `10<sup>3</sup>` is no 103. */
+const RAISED = { sup: '⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹', sub: '₊₋₀₁₂₃₄₅₆₇₈₉' };
 
 /** Longer texts of links are not compared with their address. */
 const LONGEST_COMPARED = 4_000;
@@ -45,13 +51,14 @@ export function textOf(html: string): string {
 
   const open = (tag: Tag) => {
     const { name, attributes } = tag;
+    const { alt = '', href = '' } = attributes;
     begun = name === 'pre' || name === 'textarea';
     if (preserves(tag)) preserved += 1;
+    breakAt(tag, frame(), numbers.length > 0);
     if (LISTS.has(name)) {
-      frame().break(numbers.length === 0 ? 2 : 1);
       numbers.push(name === 'ol' ? Number.parseInt(attributes['start'] ?? '1', 10) || 1 : undefined);
-    } else if (PARAGRAPHS.has(name)) frame().break(2);
-    else if (LINES.has(name)) frame().break(1);
+    }
+    if (STRUCK.has(name)) add('~');
     switch (name) {
       case 'br':
         return frame().endLine();
@@ -61,13 +68,17 @@ export function textOf(html: string): string {
         return frame().break(1);
       case 'img':
         for (const link of links.slice(-1)) link.shown = true;
-        return isEmbedded(attributes['alt'] ?? '') ? undefined : add(attributes['alt'] ?? '');
+        return isEmbedded(alt) ? undefined : add(alt);
+      case 'area':
+        links.push({ href, frame: frame(), text: '', shown: false });
+        if (!isEmbedded(alt)) add(alt);
+        return endLink(links.pop());
       case 'input':
         return /^(?:checkbox|radio)$/i.test(attributes['type'] ?? '') ? add(box('checked' in attributes)) : undefined;
       case 'optgroup':
         return add(attributes['label'] ?? '');
       case 'a':
-        return links.push({ href: attributes['href'] ?? '', frame: frame(), text: '', shown: false });
+        return links.push({ href, frame: frame(), text: '', shown: false });
       case 'li':
         frame().item(markOf(attributes['value'], numbers));
         return frame().indent('  ');
@@ -84,6 +95,7 @@ export function textOf(html: string): string {
   const close = (tag: Tag) => {
     const { name } = tag;
     if (preserves(tag)) preserved -= 1;
+    if (STRUCK.has(name)) add('~');
     if (name === 'td' || name === 'th') {
       const text = String(frames.pop());
       if (name === 'th') frame().keepsEmptyCells = true;
@@ -91,21 +103,38 @@ export function textOf(html: string): string {
     }
     if (name === 'a') endLink(links.pop());
     if (name === 'table') frame().keepsEmptyCells = false;
-    if (LISTS.has(name)) {
-      numbers.pop();
-      frame().break(numbers.length === 0 ? 2 : 1);
-    } else if (PARAGRAPHS.has(name)) frame().break(2);
-    else if (LINES.has(name)) frame().break(1);
+    if (LISTS.has(name)) numbers.pop();
+    breakAt(tag, frame(), numbers.length > 0);
     if (name === 'li' || name === 'dd' || name === 'blockquote') frame().outdent();
   };
 
   walkHtml(html, {
     open: (tag) => (tag.hidden ? undefined : open(tag)),
     close: (tag) => (tag.hidden ? undefined : close(tag)),
-    text: (text, hidden) => (hidden ? undefined : add(text)),
+    text: (text, hidden, _, around) => (hidden ? undefined : add(raised(text, around))),
   });
   // A linkifier takes a no-break space for a part of the address before it.
   return String(whole).replaceAll('\u00a0', ' ');
+}
+
+/** Before and behind a tag. */
+function breakAt(tag: Tag, frame: TextFrame, isNested: boolean): void {
+  if (LISTS.has(tag.name)) frame.break(isNested ? 1 : 2);
+  else if (PARAGRAPHS.has(tag.name)) frame.break(2);
+  else if (isLine(tag)) frame.break(1);
+  if (tag.apart) frame.add(' ');
+}
+
+const isLine = ({ name, display }: Tag): boolean => LINES.has(name) || LINE.test(display);
+
+/** What has a sign of its own in print. */
+function raised(text: string, around: string | undefined): string {
+  const signs = around === 'sup' || around === 'sub' ? RAISED[around] : undefined;
+  if (signs === undefined || !/^\s*[+−-]?\d+\s*$/.test(text)) return text;
+  return text.replaceAll(
+    /[\d+−-]/g,
+    (sign) => signs[sign === '+' ? 0 : /\d/.test(sign) ? Number(sign) + 2 : 1] ?? sign,
+  );
 }
 
 const preserves = ({ name, attributes }: Tag): boolean =>

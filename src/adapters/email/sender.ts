@@ -135,8 +135,8 @@ export async function bodyOf(
 ): Promise<Body> {
   if (format === 'PLAIN') return { Text: utf8(body) };
   if (format === 'HTML') return { Html: utf8(body), Text: utf8(await htmlToPlainText(body)) };
-  const { Marked } = await import('marked');
-  const markdown = new Marked({ renderer: html ? { checkbox } : NO_HTML });
+  const [{ Marked }, { namedLink }] = await Promise.all([import('marked'), import('../content/addresses.ts')]);
+  const markdown = new Marked({ renderer: html ? { checkbox } : NO_HTML, tokenizer: { autolink: namedLink } });
   const converted = timeBoxed(() => markdown.parse(body, { async: false }));
   return { Html: utf8(converted), Text: utf8(await htmlToPlainText(converted)) };
 }

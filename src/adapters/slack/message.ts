@@ -32,7 +32,7 @@ export async function slackMessage(
 }
 
 /** A link or a mention of Slack, as its own formatting writes them. */
-const OWN_LINK = /^<(?:(?:https?|mailto|tel):[^<>|\s]+\|[^<>\n]+|[@#!][^<>\n]+)>/;
+const OWN_LINK = /^<(?:(?:https?|mailto|tel):[^<>|\s]+\|[^<>\n]+|[@#][^<>\n]+|![a-z][^<>\n]+)>/;
 /** Slack's bold, which ends where its words do. */
 const OWN_BOLD = /^\*(?![*\s])([^*\n]+?)(?<![\s\\])\*(?![*\w])/;
 
@@ -87,8 +87,9 @@ const MRKDWN: Dialect = {
   bold: emphasised('*'),
   italic: emphasised('_'),
   struck: emphasised('~'),
-  code: (text) => `\`${escapeMrkdwn(text)}\``,
-  codeBlock: (text) => `\`\`\`\n${escapeMrkdwn(text)}\n\`\`\``,
+  // Slack knows no longer marks: with three, code may have one and two.
+  code: (text) => (text.includes('`') ? `\`\`\`${fenced(text)}\`\`\`` : `\`${escapeMrkdwn(text)}\``),
+  codeBlock: (text) => `\`\`\`\n${fenced(text)}\n\`\`\``,
   link: (address, label) => (label === '' ? `<${address}>` : `<${address}|${label}>`),
   quoted: (line) => `> ${line}`,
   bullet: '•  ',
@@ -98,6 +99,9 @@ const MRKDWN: Dialect = {
   table: ([header = [], ...rows]) => [rowOf(header), `|${' - |'.repeat(header.length)}`, ...rows.map(rowOf)].join('\n'),
   rule: '---',
 };
+
+/** Three marks would end the code, so something without width holds them apart. */
+const fenced = (text: string): string => escapeMrkdwn(text).replaceAll(/``(?=`)|^(?=`)|(?<=`)$/g, `$&${NO_WIDTH}`);
 
 const rowOf = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
 

@@ -55,8 +55,9 @@ const BREAK = '\n\n';
 const CARD: Dialect = {
   escape: (text) => escapedLine(text.replaceAll(/[ \t]+/g, ' ')),
   bold: (text) => `**${text}**`,
-  italic: (text) => `_${text}_`,
-  struck: (text) => text,
+  // An underscore within a word is none (CommonMark, 6.2).
+  italic: (text) => `*${text}*`,
+  struck: (text) => `~${text}~`,
   code: literalLine,
   codeBlock: literal,
   link: (address, label) => {

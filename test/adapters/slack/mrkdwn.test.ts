@@ -15,6 +15,12 @@ describe('Markdown for Slack', () => {
     expect(await markdownToMrkdwn(SAMPLE)).toBe(SAMPLE);
   });
 
+  it('ends no code where marks of code stand in it', async () => {
+    expect(await markdownToMrkdwn('``a ` b`` and `` `x` ``')).toBe('```a ` b``` and ```\u200b`x`\u200b```');
+    const marks = '``\u200b`';
+    expect(await markdownToMrkdwn('````\n```\nx\n```\n````')).toBe(`\`\`\`\n${marks}\nx\n${marks}\u200b\n\`\`\``);
+  });
+
   it.each([
     ['bold', '**now**', '*now*'],
     ['italics with underscores', '_now_', '_now_'],

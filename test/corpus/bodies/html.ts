@@ -151,4 +151,26 @@ export const HTML_CASES: readonly HtmlCase[] = [
   { html: '<p dir="rtl">שלום <b>עולם</b> 42</p>', text: 'שלום עולם 42', why: 'in the order of the writing' },
   { html: '&lt;b&gt; &amp;amp; &#123;name&#125;', text: '<b> &amp; {name}', why: 'entities are read once' },
   { html: '<h1>Web-1 Is DOWN</h1>', text: 'Web-1 Is DOWN', why: 'capitals change names' },
+  {
+    html: '10<sup>3</sup> H<sub>2</sub>O, the 1<sup>st</sup>',
+    text: '10³ H₂O, the 1st',
+    why: 'a number is no other one for want of a raised digit',
+  },
+  { html: 'Price <del>20</del><ins>10</ins>', text: 'Price ~20~10', why: 'struck out, and no 2010' },
+  { html: '<button>Yes</button><button>No</button>', text: 'Yes No', why: 'buttons are apart' },
+  {
+    html: '<span style="display:block">web-1</span><span style="display: block">42</span>',
+    text: 'web-1\n42',
+    why: 'an element of any name may be a block',
+  },
+  {
+    html: '<div style="display:flex"><span>web-1</span><span>42</span></div>',
+    text: 'web-1 42',
+    why: 'what a flexible box holds is apart',
+  },
+  {
+    html: '<map><area href="https://e.example/n" alt="North"><area href="https://e.example/s" alt="South"></map>',
+    text: 'North https://e.example/n South https://e.example/s',
+    why: 'the links of an image map',
+  },
 ];

@@ -83,7 +83,7 @@ export const MARKDOWN_CASES: readonly MarkdownCase[] = [
   {
     markdown: '# Title *x*\n\n> q\n\n---\n\n- a\n- b\n  - c\n\n1. d',
     slack: '*Title *x**\n\n> q\n\n---\n\n•   a\n•   b\n    •   c\n\n1.  d',
-    teams: '**Title _x_**\n\nq\n\n\\---\n\n- a\n- b\n  - c\n\n1. d',
+    teams: '**Title *x***\n\nq\n\n\\---\n\n- a\n- b\n  - c\n\n1. d',
     text: 'Title x\n\n> q\n\n---\n\n• a\n• b\n  • c\n\n1. d',
     why: 'blocks',
   },
@@ -107,6 +107,41 @@ export const MARKDOWN_CASES: readonly MarkdownCase[] = [
     teams: 'こんにちは\n\nשלום **עולם**',
     text: 'こんにちは\n\nשלום עולם',
     why: 'other scripts',
+  },
+  {
+    markdown: 'Price ~~20~~10',
+    slack: 'Price ~20~10',
+    teams: 'Price ~20~10',
+    text: 'Price ~20~10',
+    why: 'struck out, and no 2010, where nothing strikes out',
+  },
+  {
+    markdown: '2*3*4 and a ***b***',
+    slack: '2*3*4 and a _*b*_',
+    teams: '2*3*4 and a ***b***',
+    text: '234 and a b',
+    why: 'an underscore within a word is no emphasis (CommonMark, 6.2)',
+  },
+  {
+    markdown: '``a ` b`` and `` `x` ``\n\n````\n```\nx\n```\n````',
+    slack: '```a ` b``` and ````x````\n\n```\n```\nx\n```\n```',
+    teams: 'a \\` b and \\`x\\`\n\n\\`\\`\\`\n\nx\n\n\\`\\`\\`',
+    text: 'a ` b and `x`\n\n```\nx\n```',
+    why: 'marks of code within code (CommonMark, 6.1 and 4.5)',
+  },
+  {
+    markdown: 'a <!-- note --> b',
+    slack: 'a &lt;!-- note --&gt; b',
+    teams: 'a <!-- note --> b',
+    text: 'a <!-- note --> b',
+    why: 'a comment is no mention',
+  },
+  {
+    markdown: 'See <https://e.example/goals/456|the goal>',
+    slack: 'See <https://e.example/goals/456|the goal>',
+    teams: 'See [the goal](https://e.example/goals/456)',
+    text: 'See the goal https://e.example/goals/456',
+    why: "a link of Slack's own (his-notification-log-table.md, sample NL002) leads there from everywhere",
   },
 ];
 
