@@ -16,7 +16,7 @@ interface IssuerSettings {
 export interface Issuer {
   readonly url: string;
   readonly settings: IssuerSettings;
-  /** `GET /auth prompt=none`, `POST /token refresh_token`, … in their order. */
+  /** `GET /auth prompt=none`, `POST /token refresh_token`, `POST /token refresh_token refused`, … in their order. */
   readonly requests: readonly string[];
   close(): Promise<void>;
 }
@@ -66,6 +66,8 @@ export async function startIssuer(pageUrl: string): Promise<Issuer> {
     },
     findAccount: (_, id) => ({ accountId: id, claims: () => ({ sub: id, email: `${id}@example.com` }) }),
     issueRefreshToken: () => settings.refreshTokens,
+    // As the stack's user pool: each is taken once, and what comes twice ends the session (RFC 9700, 2.2.2).
+    rotateRefreshToken: true,
     // Nobody is asked to consent: organisations consent for their people.
     loadExistingGrant: async ({ oidc }) => {
       if (oidc.session?.accountId === undefined) return undefined;
@@ -82,7 +84,8 @@ export async function startIssuer(pageUrl: string): Promise<Issuer> {
     await next();
     const { oidc } = context as Partial<KoaContextWithOIDC>;
     const { grant_type = '', prompt } = oidc?.params ?? {};
-    requests.push(`${context.method} ${context.path} ${prompt ? `prompt=${prompt}` : grant_type}`.trim());
+    const what = `${context.method} ${context.path} ${prompt ? `prompt=${prompt}` : grant_type}`.trim();
+    requests.push(context.status === 400 ? `${what} refused` : what);
   });
   return { url, settings, requests, close: () => closed(server) };
 }
