@@ -431,6 +431,40 @@ describe('a sender that a tenant has', () => {
     });
     expect((await send('/v1/emails/test', { to: ['me@example.com'] })).status).toBe(400);
   });
+
+  it('is the only one in a closed stage: without it nothing is set up, published, replaced or tested, with it all is', async () => {
+    const { tenant_id: other, key: by } = await world.publisher();
+    const from = 'news@free.example';
+    const asked = (method: string, path: string, body: object) => world.call(method, path, { key: by, body });
+    const tested = (path: string, more: object = {}) => asked('POST', path, { ...more, to: ['me@example.com'] });
+    const publish = (more: object) =>
+      world.call('POST', '/v1/emails', {
+        key: by,
+        headers: { 'idempotency-key': `closed-${++serial}` },
+        body: { ...POST, ...more },
+      });
+    expect((await put({ key: by }, { from })).status).toBe(200);
+    const { email_id } = (await publish({ scheduled_at: inHours(1) })).body;
+    const all = async () => [
+      (await put({ key: by }, { from })).status,
+      (await publish({ dry_run: true })).status,
+      (await publish({})).status,
+      (await asked('PUT', `/v1/emails/${email_id}`, { ...POST, scheduled_at: inHours(2) })).status,
+      (await tested('/v1/emails/test', POST)).status,
+      (await tested(`/v1/emails/${email_id}/test`)).status,
+    ];
+    const stores = [world.newsletters, world.emails.deps.newsletters];
+    const close = (own_senders_only: boolean) => stores.map((one) => Object.assign(one, { own_senders_only }));
+    try {
+      close(true);
+      expect(await all()).toEqual([400, 400, 400, 400, 400, 409]);
+      await store().changeSenders(other, 'allow', from);
+      expect(await all()).toEqual([200, 200, 202, 202, 200, 200]);
+    } finally {
+      close(false);
+      await store().changeSenders(other, 'revoke', from);
+    }
+  });
 });
 
 it('a test to an address that is suppressed is not mailed, and says so in its place', async () => {
