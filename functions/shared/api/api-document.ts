@@ -43,6 +43,7 @@ const SCHEMAS = {
   ReplacedEmail: emails.replaceSchema,
   TestedEmail: emails.draftTestSchema,
   PreviewedEmail: emails.previewSchema,
+  PreviewOfEmail: emails.emailPreviewSchema,
   MailPreview: answers.mailPreview,
   AcceptedEmail: answers.acceptedEmail,
   AcceptedEmailOrDryRun: answers.acceptedOrDryRun,

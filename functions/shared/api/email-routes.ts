@@ -19,7 +19,7 @@ import {
   resolveUncertain,
   showEmail,
 } from '../../../src/application/emails/emails.ts';
-import type { PreviewDeps } from '../../../src/application/emails/preview.ts';
+import type { PreviewDeps, previewOf } from '../../../src/application/emails/preview.ts';
 import { requestDryRun, shownDryRun } from '../../../src/core/newsletter/lifecycle/dry-run.ts';
 import { shownResolved } from '../../../src/core/newsletter/views/email-view.ts';
 import { listBatches } from '../../../src/core/newsletter/views/list-recipients.ts';
@@ -61,9 +61,12 @@ export function emailRoutes(deps: PreviewDeps): ServedRoute[] {
     },
     async previewDraft({ caller: { tenant_id }, body }) {
       const { member_id, ...request } = body();
-      const { previewOf, previewedDraft } = await import('../../../src/application/emails/preview.ts');
-      const answer = await done(previewOf(await previewedDraft(tenant_id, request, deps), member_id, deps));
-      return { body: answer, log: member_id === undefined ? {} : { member_id } };
+      const { previewedDraft } = await previews();
+      return previewed(await previewedDraft(tenant_id, request, deps), member_id, deps);
+    },
+    async previewEmail(request) {
+      const { member_id } = request.body();
+      return previewed(await storedEmail(idIn(request), ofTenant(request)), member_id, deps);
     },
     async testDraft({ caller: { tenant_id }, body }) {
       const { to, ...request } = body();
@@ -112,6 +115,13 @@ const accepted = ({ email_id, status, warnings }: Pick<Published, 'email_id' | '
   body: { email_id, status, ...(warnings && { warnings }) },
   log: { email_id, status },
 });
+
+const previews = () => import('../../../src/application/emails/preview.ts');
+
+async function previewed(shown: Parameters<typeof previewOf>[0], member_id: string | undefined, deps: PreviewDeps) {
+  const { previewOf } = await previews();
+  return { body: await done(previewOf(shown, member_id, deps)), log: member_id === undefined ? {} : { member_id } };
+}
 
 async function tested(draft: Parameters<typeof sendTest>[0], deps: DraftDeps) {
   const results = await done(sendTest(draft, deps));

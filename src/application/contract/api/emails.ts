@@ -57,13 +57,9 @@ const to = v.pipe(
 export const testSchema = v.strictObject({ to }, objectMessage);
 export const draftTestSchema = v.strictObject({ ...emailEntries, to }, objectMessage);
 
-export const previewSchema = v.strictObject(
-  {
-    ...emailEntries,
-    member_id: v.optional(described(memberEntries.member_id, 'Default: sample values, in all parts')),
-  },
-  objectMessage,
-);
+const reader = { member_id: v.optional(described(memberEntries.member_id, 'Default: sample values, in all parts')) };
+export const previewSchema = v.strictObject({ ...emailEntries, ...reader }, objectMessage);
+export const emailPreviewSchema = v.strictObject(reader, objectMessage);
 
 export const resolveSchema = v.strictObject(
   { action: v.picklist(['resend', 'leave'], 'must be one of resend, leave') },

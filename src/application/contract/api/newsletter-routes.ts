@@ -147,6 +147,15 @@ export const EMAIL_ROUTES = {
     answer: { status: 200, description: 'The mail', schema: answers.mailPreview },
     problems: ['not-found'],
   },
+  previewEmail: {
+    key: 'POST /v1/emails/{email_id}/preview',
+    summary: 'Show the mail of an email, scheduled or sent, as a member gets it, or got it; nothing is kept',
+    scope: 'newsletters:write',
+    idempotency: NOT_REMEMBERED,
+    body: emails.emailPreviewSchema,
+    answer: { status: 200, description: 'The mail', schema: answers.mailPreview },
+    problems: ['not-found'],
+  },
   testDraft: {
     ...WRITE,
     key: 'POST /v1/emails/test',

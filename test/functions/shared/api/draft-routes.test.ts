@@ -307,7 +307,7 @@ describe('a dry run', () => {
   });
 });
 
-it('a mail that is not published is shown as a member would get it, or with sample values, and nothing of it is kept', async () => {
+it('a mail, published or not, is shown as a member would get it, or with sample values, and nothing of that is kept', async () => {
   const member = { member_id: 'm-1', email: 'mia@example.com', name: 'Mia', newsletters: ['weekly'] };
   await world.call('POST', '/v1/members', { key, body: { members: [member] } });
   const preview = (more: object) =>
@@ -318,6 +318,15 @@ it('a mail that is not published is shown as a member would get it, or with samp
   expect((await preview({})).body.subject).toBe('Hi Sample Reader');
   expect((await preview({ member_id: 'nobody' })).status).toBe(404);
   expect(await emailsListed()).toEqual([]);
+
+  const { email_id } = (await publish({ ...POST, subject: 'Hi {name}', scheduled_at: inHours(1) })).body;
+  const stored = (more: object, by = key) =>
+    world.call('POST', `/v1/emails/${email_id}/preview`, { key: by, body: more });
+  const shown = await stored({ member_id: 'm-1' });
+  expect([shown.status, shown.body.subject, shown.body.html]).toEqual([200, 'Hi Mia', body.html]);
+  expect((await stored({})).body).toMatchObject({ subject: 'Hi Sample Reader', notes: expect.any(Array) });
+  expect((await stored({ member_id: 'nobody' })).status).toBe(404);
+  expect((await stored({ member_id: 'm-1' }, (await world.publisher()).key)).status).toBe(404);
 });
 
 it('a test of what is not published goes to the addresses with sample values, and nothing of it is kept', async () => {

@@ -36,6 +36,7 @@ const BODIES: Readonly<Record<string, object>> = {
   'POST /v1/emails': { ...POST, scheduled_at: LATER },
   'PUT /v1/emails/{email_id}': POST,
   'POST /v1/emails/preview': { ...POST, member_id: 'a-member' },
+  'POST /v1/emails/{email_id}/preview': { member_id: 'a-member' },
   'POST /v1/emails/test': { ...POST, to: ['me@example.com'] },
   'POST /v1/emails/{email_id}/test': { to: ['me@example.com'] },
   'POST /v1/emails/{email_id}/resolve': { action: 'leave' },
