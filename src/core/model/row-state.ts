@@ -102,6 +102,6 @@ function checkStopped(row: NotificationRow, recipient: 'same' | 'another'): Retr
     return { refused: `it continues on its fallback channel as ${successor_log_id}; retry that one` };
   }
   return failure_reason === 'INVALID_RECIPIENT' && recipient === 'same'
-    ? { refused: `INVALID_RECIPIENT: ${remedyOf(failure_reason, row, channel)}` }
+    ? { refused: `INVALID_RECIPIENT: ${remedyOf(failure_reason, row, channel).replace(/\.$/, '')}` }
     : { state: 'stopped' };
 }

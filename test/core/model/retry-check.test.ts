@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
 import { CANCELLATION } from '../../../src/core/delivery/transitions/without-attempt.ts';
-import { policyOf } from '../../../src/core/model/error-types.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { withChange } from '../../../src/core/model/row-change.ts';
 import { checkRetry } from '../../../src/core/model/row-state.ts';
@@ -45,7 +44,7 @@ it.each<[string, NotificationRow, string]>([
   [
     'has a wrong recipient',
     { ...stopped, failure_reason: 'INVALID_RECIPIENT' },
-    `INVALID_RECIPIENT: ${policyOf('INVALID_RECIPIENT').remedy}`,
+    'INVALID_RECIPIENT: Correct the recipient and hand the notification over again; sending to this one is pointless',
   ],
   [
     'was set aside',
@@ -55,6 +54,7 @@ it.each<[string, NotificationRow, string]>([
   ['was not taken in yet', outside, 'it is not in the work index yet; try again in a few seconds'],
 ])('a notification that %s cannot be retried, and the refusal says what to do', (_, row, refused) => {
   expect(checkRetry(row, at(1_000))).toEqual({ refused });
+  expect(refused, 'whoever says it ends the sentence').not.toMatch(/\.$/);
 });
 
 it('a cancellation leaves nothing by which the notification would be sent or redriven', () => {
