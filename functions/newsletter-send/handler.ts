@@ -11,7 +11,7 @@ import { CHUNK_SIZE } from '../../src/core/newsletter/model/batch.ts';
 import type { SendMessage } from '../../src/core/newsletter/model/email-message.ts';
 import type { BulkProvider, Renderings } from '../../src/core/newsletter/model/provider.ts';
 import { createLateExclusions } from '../../src/core/newsletter/sending/exclusion-checks.ts';
-import { recordLate } from '../../src/core/newsletter/sending/record-outcome.ts';
+import { recordLate } from '../../src/core/newsletter/sending/note-answer.ts';
 import { sendBatch } from '../../src/core/newsletter/sending/send-batch.ts';
 import type { SendDeps } from '../../src/core/newsletter/sending/send-deps.ts';
 import { createSendPacing } from '../../src/core/newsletter/sending/send-pacing.ts';

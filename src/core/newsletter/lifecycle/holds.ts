@@ -2,6 +2,12 @@ import { isoAfter } from '../../model/time.ts';
 import type { Batch } from '../model/batch.ts';
 import { type Email, FAULT_HOLDS, type Hold, type Refusals } from '../model/email.ts';
 import { type JobLimits, pauseAfter } from '../model/job-limits.ts';
+import type { Change } from '../model/ports.ts';
+
+/**
+ * The breaker of an email: `hold`, what it was refused for; `silence`, calls without an answer; `refusals`, who was refused
+ * in which batch. Each function says what one event writes, and decides by the row alone.
+ */
 
 /** Why a sender makes its email hold. */
 export interface HoldCause extends Pick<Hold, 'for' | 'until' | 'message' | 'reason' | 'late'> {
@@ -21,8 +27,7 @@ export function holdAfter(known: Hold | undefined, cause: HoldCause, now: Date, 
   // Another batch was refused beside the one that asked.
   if (isSame && known.ask_at > at) return known;
   const asked = isSame ? known.asked + 1 : 0;
-  const grown = cause.for === 'rate' ? limits.longest_hold_ms : pauseAfter(asked + 1, limits.provider);
-  const latest = isoAfter(now, Math.min(limits.longest_hold_ms, grown));
+  const latest = isoAfter(now, cause.for === 'rate' ? limits.longest_hold_ms : askedIn(asked, limits));
   const { until = latest } = cause;
   const isLimit = cause.for === 'rate' || cause.for === 'quota';
   // Whoever asks about a fault may find no allowance: nobody was accepted by that.
@@ -30,6 +35,72 @@ export function holdAfter(known: Hold | undefined, cause: HoldCause, now: Date, 
     return { ...known, ask_at: until < latest ? until : latest };
   }
   return { ...told, asked, since: isSame ? known.since : at, ask_at: until < latest ? until : latest };
+}
+
+/** Milliseconds until what was asked so often is asked again. */
+const askedIn = (asked: number, { longest_hold_ms, provider }: JobLimits): number =>
+  Math.min(longest_hold_ms, pauseAfter(asked + 1, provider));
+
+/** Calls of a slot without an answer, in a row: one is an accident, two are a sign. */
+const SIGN = 2;
+
+/**
+ * A call had no answer. From the second one on the email holds, so that not the whole audience becomes uncertain call by
+ * call, and one sender at a time makes a call for one recipient, at growing intervals, until one is answered.
+ * @param sender how many calls of its slot had none, and whether it asks on behalf of all
+ */
+export function afterSilence(
+  { silence }: Email,
+  sender: { readonly unanswered: number; readonly asks: boolean },
+  now: Date,
+  limits: JobLimits,
+): Change<Email> {
+  const calls = Math.max(sender.unanswered, silence?.calls ?? 0);
+  if (calls < SIGN) return { set: { silence: { calls } } };
+  const probes = sender.asks ? (silence?.probes ?? 0) + 1 : 0;
+  return { set: { silence: { calls, probes, until: isoAfter(now, askedIn(probes, limits)) } } };
+}
+
+/** A call hangs, and its slot is given away. @returns undefined where as many hang already as there are slots */
+export function afterHang(
+  { silence = { calls: 1 }, hung_at = [] }: Email,
+  now: Date,
+  { call_timeout_ms, concurrency }: JobLimits,
+): Change<Email> | undefined {
+  const over = isoAfter(now, -call_timeout_ms);
+  const hanging = hung_at.filter((at) => at > over);
+  return hanging.length >= concurrency ? undefined : { set: { silence, hung_at: [...hanging, now.toISOString()] } };
+}
+
+/**
+ * A call was answered. The first mail that is accepted ends every hold but one of which events told: only events end that.
+ * @param call whether a mail of it was accepted, and whether its batch has somebody who was refused
+ * @returns undefined where the answer is no news
+ */
+export function afterAnswer(
+  { silence, hold, refusals = NO_REFUSALS }: Email,
+  call: { readonly isAccepted: boolean; readonly hasRefused: boolean },
+): Change<Email> | undefined {
+  const isFree = call.isAccepted && hold !== undefined && !hold.late;
+  const hasTold = Object.keys(refusals.batches).length > 0;
+  const isSingle = call.isAccepted && (hasTold || (hold?.late === true && call.hasRefused));
+  if (silence === undefined && !isFree && !isSingle) return undefined;
+  // Who was refused while everybody was, however it was said, is no exception because the provider accepts again.
+  const wasAll = (isFree || isSingle) && ['refused', 'sender'].includes(hold?.for ?? '');
+  const next = wasAll ? nextRound(refusals) : { ...refusals, batches: {} };
+  return {
+    set: wasAll || isSingle ? { refusals: next } : {},
+    remove: [...(silence ? (['silence'] as const) : []), ...(isFree ? (['hold'] as const) : [])],
+  };
+}
+
+/** Who was refused in a batch, before it waits for others. Counts are absolute, so that telling them twice is harmless. */
+export function afterRefusals(
+  { refusals: { round, batches } = NO_REFUSALS }: Email,
+  batch_id: string,
+  counts: Refusals['batches'][string],
+): Change<Email> {
+  return { set: { refusals: { round, batches: { ...batches, [batch_id]: counts } } } };
 }
 
 export const NO_REFUSALS: Refusals = { round: 0, batches: {} };

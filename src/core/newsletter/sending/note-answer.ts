@@ -1,37 +1,28 @@
 import { changeUntil } from '../../model/changes.ts';
-import { isoAfter } from '../../model/time.ts';
-import { changeState, failPending } from '../accounting/chunk-changes.ts';
-import { advance } from '../lifecycle/advance.ts';
-import { askAt, isAside, NO_REFUSALS, nextRound, waitsUntil } from '../lifecycle/holds.ts';
+import { applyOutcome, changeState, failPending } from '../accounting/chunk-changes.ts';
+import { refreshBatch } from '../accounting/counts.ts';
+import { advance, reopen } from '../lifecycle/advance.ts';
+import { afterAnswer, afterHang, afterSilence, askAt, isAside, waitsUntil } from '../lifecycle/holds.ts';
+import type { ResolveDeps } from '../lifecycle/resolve.ts';
+import type { ChunkKey, ChunkState } from '../model/batch.ts';
 import { type Batch, batchId } from '../model/batch.ts';
 import type { Email } from '../model/email.ts';
-import { pauseAfter } from '../model/job-limits.ts';
+import type { CallOutcome, SendMessage } from '../model/email-message.ts';
+import { retryStorage, StorageUnavailableError } from '../model/job-limits.ts';
 import type { Change } from '../model/ports.ts';
 import type { BulkAnswer, EntryAnswer } from '../model/provider.ts';
 import { holdNow, type Stop } from './batch-step.ts';
 import type { HeldBatch } from './held-batch.ts';
+import { BatchLostError } from './held-batch.ts';
 import { isAccepted, type Judgement } from './judge-answer.ts';
-import {
-  areAll,
-  countsByReason,
-  holdForAll,
-  holdForTold,
-  noRefused,
-  refusedIn,
-  refusedSince,
-  withRefused,
-} from './refused-recipients.ts';
+import { areAll, holdForAll, noRefused, refusedIn, refusedSince, withRefused } from './refused-recipients.ts';
+import type { SendDeps } from './send-deps.ts';
 
-/** Calls of a slot without an answer, in a row: one is an accident, two are a sign. */
-const SIGN = 2;
 /** Later batches that are looked at for one that waits. */
 const LOOK_AHEAD = 10;
 
 /**
- * What is noted on the email while the provider answers no call, so that not the whole audience becomes uncertain call by
- * call: from the second one on the email holds, and one sender at a time makes a call for one recipient, at growing
- * intervals, until one is answered. A refusal says nothing: nobody became uncertain by it. The first mail that is
- * accepted ends every hold.
+ * Notes on the email whether the provider answers. A refusal of a whole call says nothing: nobody became uncertain by it.
  * @returns why the sender ends
  */
 export async function noteAnswer(answer: BulkAnswer, held: HeldBatch): Promise<Stop | undefined> {
@@ -40,16 +31,9 @@ export async function noteAnswer(answer: BulkAnswer, held: HeldBatch): Promise<S
     await noteAnswered(answer.entries, held);
     return undefined;
   }
-  const unanswered = held.known.unanswered + 1;
-  held.note({ unanswered });
+  held.note({ unanswered: held.known.unanswered + 1 });
   const { clock, limits, log } = held.deps;
-  await changeEmail(held, ({ silence: known }) => {
-    const calls = Math.max(unanswered, known?.calls ?? 0);
-    if (calls < SIGN) return { set: { silence: { calls } } };
-    const probes = held.known.asks ? (known?.probes ?? 0) + 1 : 0;
-    const pause = Math.min(limits.longest_hold_ms, pauseAfter(probes + 1, limits.provider));
-    return { set: { silence: { calls, probes, until: isoAfter(clock(), pause) } } };
-  });
+  await changeEmail(held, (email) => afterSilence(email, held.known, clock(), limits));
   const { email_id, silence } = held.known.email;
   if (silence?.until === undefined) return undefined;
   log.warn(`The provider answers no call for email ${email_id}: it holds`, { email_id, ...silence });
@@ -59,29 +43,9 @@ export async function noteAnswer(answer: BulkAnswer, held: HeldBatch): Promise<S
 async function noteAnswered(answers: readonly EntryAnswer[], held: HeldBatch): Promise<void> {
   held.note({ unanswered: 0, was_answered: true });
   const isAccepted = answers.some(({ accepted }) => accepted);
-  const news = ({ silence, hold, refusals }: Email) => {
-    const refused = Object.keys(refusals?.batches ?? {}).length > 0;
-    return {
-      answered: silence !== undefined,
-      // What events told of only events end.
-      free: isAccepted && hold !== undefined && !hold.late,
-      single: isAccepted && (refused || (hold?.late === true && held.known.refused.places.size > 0)),
-    };
-  };
-  const { answered, free, single } = news(held.known.email);
-  if (!answered && !free && !single) return;
-  await changeEmail(held, (email) => {
-    const { refusals = NO_REFUSALS } = email;
-    const found = news(email);
-    if (!found.answered && !found.free && !found.single) return undefined;
-    // Who was refused while everybody was, however it was said, is no exception because the provider accepts again.
-    const wasAll = (found.free || found.single) && ['refused', 'sender'].includes(email.hold?.for ?? '');
-    const next = wasAll ? nextRound(refusals) : { ...refusals, batches: {} };
-    return {
-      set: wasAll || found.single ? { refusals: next } : {},
-      remove: [...(found.answered ? (['silence'] as const) : []), ...(found.free ? (['hold'] as const) : [])],
-    };
-  });
+  const next = (email: Email) => afterAnswer(email, { isAccepted, hasRefused: held.known.refused.places.size > 0 });
+  if (next(held.known.email) === undefined) return;
+  await changeEmail(held, next);
   const { email } = held.known;
   held.note({ asks: askAt(email) !== undefined });
   // The other slots are free, if the email held.
@@ -122,26 +86,6 @@ export async function failRefused(held: HeldBatch): Promise<void> {
 }
 
 /**
- * Counts on the email who was refused in the batch, before the batch waits for others. The counts are absolute, so that
- * telling them twice is harmless. @returns a hold, if it is everybody with those of others
- */
-export async function tellRefused(held: HeldBatch): Promise<Stop | undefined> {
-  const { batch_id } = held.known.batch;
-  await changeEmail(held, (email) => {
-    const refused = refusedSince(email, held.known.refused);
-    held.note({ refused });
-    if (refused.places.size === 0) return undefined;
-    const { round, batches } = email.refusals ?? NO_REFUSALS;
-    return { set: { refusals: { round, batches: { ...batches, [batch_id]: countsByReason(refused) } } } };
-  });
-  const hold = holdForTold(held.known, held.deps.limits);
-  if (hold !== undefined) return holdNow(hold, held.deps.clock());
-  const { refused } = held.known;
-  held.note({ refused: { ...refused, told: refused.turn } });
-  return undefined;
-}
-
-/**
  * Gives the slot of a sender whose call hangs to another batch, which knows of that call: if its own is not answered
  * either, the email holds. A sender does it once, none does that stands in for another, and no more calls hang at once
  * than there are slots.
@@ -152,13 +96,8 @@ async function giveSlotAway(held: HeldBatch): Promise<void> {
   const { email_id, batch_id, claim_id } = batch;
   if (!(await otherWaits(held))) return;
   const { clock, limits } = held.deps;
-  const over = isoAfter(clock(), -limits.call_timeout_ms);
-  const now = clock().toISOString();
-  const given = await changeEmail(held, ({ silence, hung_at = [] }) => {
-    const hanging = hung_at.filter((at) => at > over);
-    if (hanging.length >= limits.concurrency) return undefined;
-    return { set: { silence: silence ?? { calls: 1 }, hung_at: [...hanging, now] } };
-  });
+  const now = clock();
+  const given = await changeEmail(held, (found) => afterHang(found, now, limits));
   if (!given) return;
   held.note({ gave_slot_away: true });
   await held.storage('give a slot away', () => advance(email_id, held.deps, { slot, batch_id, claim_id }));
@@ -178,7 +117,10 @@ export async function otherWaits(held: HeldBatch): Promise<boolean> {
 }
 
 /** Others change the row, too. @returns whether it was changed */
-async function changeEmail(held: HeldBatch, next: (email: Email) => Change<Email> | undefined): Promise<boolean> {
+export async function changeEmail(
+  held: HeldBatch,
+  next: (email: Email) => Change<Email> | undefined,
+): Promise<boolean> {
   const { emails } = held.deps;
   const { email } = held.known;
   const { row, changed } = await changeUntil(
@@ -204,4 +146,67 @@ export async function whileSlotServes(call: Promise<BulkAnswer>, held: HeldBatch
     stop();
     await giving;
   }
+}
+
+/** What is kept of an invocation for the queue, when storage does not take an outcome. */
+const QUEUE_MS = 5_000;
+
+/**
+ * Records the answer, with the retries after sending. What neither storage nor the queue takes is uncertain.
+ * @throws StorageUnavailableError storage did not take it before the invocation's time ends; the queue has it
+ * @throws BatchLostError someone else took the call for lost; the queue has the outcome now, because the batch and its
+ * email may have ended meanwhile, and a message is repeated until all of them are told
+ */
+export async function recordOutcome(state: ChunkState, outcome: CallOutcome, deps: SendDeps): Promise<ChunkState> {
+  const { limits, queues, remaining_ms } = deps;
+  const retry = (what: string, reserve_ms: number) => ({
+    what,
+    tries: limits.storage_after_sending,
+    left_ms: () => remaining_ms() - reserve_ms,
+  });
+  const toQueue = () => {
+    const message = { version: 1, kind: 'record', ...keyOf(state), outcome } as const;
+    return retryStorage(() => queues.send(message), retry('queue the outcome of a call', 0), deps);
+  };
+  const record = retry('record the outcome of a call', QUEUE_MS);
+  const recorded = await retryStorage(() => writeOpen(state, outcome, deps), record, deps).catch(
+    async (error: unknown) => {
+      if (error instanceof StorageUnavailableError) await toQueue();
+      throw error;
+    },
+  );
+  if (recorded !== undefined) return recorded;
+  await toQueue();
+  throw new BatchLostError('The call was taken for lost.');
+}
+
+/** Applies the outcome while its call is open; undefined when it is not. */
+async function writeOpen(
+  state: ChunkState,
+  outcome: CallOutcome,
+  { chunks }: SendDeps,
+): Promise<ChunkState | undefined> {
+  const applied = (found: ChunkState) =>
+    found.call?.call_id === outcome.call_id ? applyOutcome(found, outcome) : undefined;
+  return (await changeUntil(() => chunks.readState(keyOf(state)), applied, chunks.change, { from: state })).changed;
+}
+
+export const keyOf = ({ email_id, batch_id, chunk }: ChunkKey): ChunkKey => ({ email_id, batch_id, chunk });
+
+export type RecordMessage = Extract<SendMessage, { kind: 'record' }>;
+
+/**
+ * Records an outcome that storage did not take when the call ended. It may come again, and after the recipients were
+ * taken for uncertain. The counts are written in any case: an earlier try may have ended before them.
+ */
+export async function recordLate(
+  { outcome, ...key }: RecordMessage,
+  deps: Omit<ResolveDeps, 'events' | 'newId'>,
+): Promise<void> {
+  const { email_id, batch_id, chunk } = key;
+  const state = await deps.chunks.readState({ email_id, batch_id, chunk });
+  if (state === undefined) return;
+  await changeState(state, (found) => applyOutcome(found, outcome), deps);
+  const batch = await refreshBatch(email_id, batch_id, deps);
+  if (batch !== undefined && batch.status === 'pending' && batch.counts.pending > 0) await reopen(email_id, deps);
 }

@@ -1,43 +1,27 @@
-import { isLeased, LEASE, Lease } from '../../model/changes.ts';
-import { advance } from '../lifecycle/advance.ts';
+import { isLeased, Lease } from '../../model/changes.ts';
 import { askAt, NOT_ALLOWED, waitsUntil } from '../lifecycle/holds.ts';
 import { batchLease } from '../lifecycle/lock.ts';
-import type { DoneSlot } from '../lifecycle/plan-slots.ts';
 import type { Batch } from '../model/batch.ts';
-import { BULK_EMAIL_SEND_FAILED } from '../model/email.ts';
 import type { SendMessage } from '../model/email-message.ts';
 import { storageOf } from '../model/job-limits.ts';
 import type { Change } from '../model/ports.ts';
-import type { StateCounts } from '../model/recipient-state.ts';
 import { foreignSenders } from '../model/senders.ts';
 import { inTurn, type Stop } from './batch-step.ts';
+import {
+  acceptFromEvents,
+  canGiveWay,
+  canPause,
+  finishBatch,
+  leave,
+  passOn,
+  pauseUntil,
+  type SendReport,
+} from './finish-batch.ts';
 import { BatchLostError, HeldBatch, isWanted } from './held-batch.ts';
-import { otherWaits, tellRefused } from './note-answer.ts';
-import { acceptFromEvents, finishBatch, msUntil } from './record-outcome.ts';
 import { sendChunk } from './send-chunk.ts';
 import type { SendDeps } from './send-deps.ts';
 
-/** A shorter pause is not worth three writes. */
-const SHORT_PAUSE_MS = 1_000;
-
 export type BatchMessage = Extract<SendMessage, { kind: 'batch' }>;
-
-export interface SendReport {
-  readonly result:
-    | 'submitted'
-    | 'failed'
-    | 'waiting'
-    | 'continued'
-    | 'halted'
-    /** The message is old: its slot, batch or email has moved on. */
-    | 'stale'
-    /** Another sender is at work on the batch. */
-    | 'duplicate';
-  /** Counts of the batch as it was left. */
-  readonly counts?: StateCounts;
-  /** Until when a wait lasts. */
-  readonly until?: string;
-}
 
 /**
  * Sends one batch in its slot, chunk after chunk (batch-sending-service-job.md, sendBatch). A second message of the same
@@ -77,11 +61,6 @@ export async function sendBatch(message: BatchMessage, deps: SendDeps): Promise<
     // What storage does not take stays reserved for its day.
     await held.endWarming().catch(() => undefined);
   }
-}
-
-/** Frees the slot and gives it to the next batch. The clock does it where this fails. */
-function passOn(done: DoneSlot, email_id: string, deps: SendDeps): Promise<unknown> {
-  return storageOf(deps)('free a slot', () => advance(email_id, deps, done));
 }
 
 async function openBatch(message: BatchMessage, deps: SendDeps): Promise<HeldBatch | 'stale' | 'duplicate' | 'halted'> {
@@ -129,83 +108,4 @@ async function sendPass(held: HeldBatch): Promise<Stop | undefined> {
     if (changed) await held.saveInTime();
   }
   return undefined;
-}
-
-/** Whether another batch can use the slot during a pause. */
-async function canGiveWay(until: string, held: HeldBatch): Promise<boolean> {
-  return msUntil(until, held.deps.clock()) >= SHORT_PAUSE_MS && otherWaits(held);
-}
-
-/** Whether the pause is short enough to keep the slot, and the invocation long enough for a call after it. */
-function canPause({ until, hold }: Extract<Stop, { kind: 'wait' }>, { deps, known }: HeldBatch): boolean {
-  // Another sender asks, at the email's time.
-  if (known.email.silence?.until !== undefined || (hold !== undefined && hold.for !== 'rate')) return false;
-  const { limits, clock, remaining_ms } = deps;
-  const wait = msUntil(until, clock());
-  return (
-    wait <= limits.longest_pause_ms && remaining_ms() - wait > 2 * (limits.call_timeout_ms + limits.record_reserve_ms)
-  );
-}
-
-async function pauseUntil(until: string, held: HeldBatch): Promise<void> {
-  await held.save();
-  await held.deps.pause(msUntil(until, held.deps.clock()));
-}
-
-/** Gives the batch back, with what the next sender needs to know. */
-async function leave(stop: Stop, held: HeldBatch): Promise<SendReport> {
-  const { deps, known } = held;
-  const { slot } = known;
-  const { email_id, batch_id } = known.batch;
-  const remove = LEASE;
-  const counts = () => held.known.batch.counts;
-  switch (stop.kind) {
-    case 'continue':
-      await held.save({ set: {}, remove });
-      await deps.queues.send({ version: 1, kind: 'batch', email_id, batch_id, slot });
-      return { result: 'continued', counts: counts() };
-    case 'halt':
-      await held.save({ set: { status: 'pending' }, remove });
-      await passOn({ slot, batch_id }, email_id, deps);
-      return { result: 'halted', counts: counts() };
-    case 'wait': {
-      const { until, hold } = stop;
-      await held.save({ set: { status: 'pending', ...(hold === undefined && { not_before: until }) }, remove });
-      await passOn({ slot, batch_id, ...(hold && { hold }) }, email_id, deps);
-      return { result: 'waiting', counts: counts(), until };
-    }
-    case 'aside': {
-      const refused = await tellRefused(held);
-      if (refused !== undefined) return leave(refused, held);
-      await held.save({ set: { status: 'pending' }, remove });
-      await passOn({ slot, batch_id }, email_id, deps);
-      return { result: 'waiting', counts: counts() };
-    }
-    case 'fail': {
-      const { message: said, ...why } = stop.refusal;
-      await held.save(failed(stop));
-      deps.log.error(`${BULK_EMAIL_SEND_FAILED}: batch ${batch_id} for email ${email_id}`, {
-        email_id,
-        batch_id,
-        ...why,
-        // `message` is the log's own field, and would be dropped.
-        said,
-      });
-      await passOn({ slot, batch_id }, email_id, deps);
-      return { result: 'failed', counts: counts() };
-    }
-  }
-}
-
-function failed({ refusal, what = 'The provider refused the batch' }: Extract<Stop, { kind: 'fail' }>): Change<Batch> {
-  const { reason, message = reason, status_code } = refusal;
-  return {
-    set: {
-      status: 'failed',
-      error_message: `${what}: ${message}${/[.!?]$/.test(message) ? '' : '.'}`,
-      error_data: JSON.stringify({ code: BULK_EMAIL_SEND_FAILED, reason }),
-      ...(status_code !== undefined && { error_status_code: status_code }),
-    },
-    remove: [...LEASE, 'not_before'],
-  };
 }

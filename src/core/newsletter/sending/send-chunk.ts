@@ -10,8 +10,7 @@ import { nextDay } from '../warming/domain-warming.ts';
 import { inTurn, mostPerCall, nextOpen, openPlaces, type Step, type Stop, toldLater } from './batch-step.ts';
 import type { HeldBatch } from './held-batch.ts';
 import { isAccepted, type Judgement, judgeAnswer } from './judge-answer.ts';
-import { noteAnswer, noteRefused, whileSlotServes } from './note-answer.ts';
-import { keyOf, recordOutcome } from './record-outcome.ts';
+import { keyOf, noteAnswer, noteRefused, recordOutcome, whileSlotServes } from './note-answer.ts';
 import { bulkEntries, sentAs } from './send-deps.ts';
 
 /**

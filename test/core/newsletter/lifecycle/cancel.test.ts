@@ -5,7 +5,7 @@ import { cancelEmail, pauseEmail } from '../../../../src/core/newsletter/lifecyc
 import { resolveEmail } from '../../../../src/core/newsletter/lifecycle/resolve.ts';
 import { startEmail } from '../../../../src/core/newsletter/lifecycle/start.ts';
 import type { BulkCall } from '../../../../src/core/newsletter/model/provider.ts';
-import { recordLate } from '../../../../src/core/newsletter/sending/record-outcome.ts';
+import { recordLate } from '../../../../src/core/newsletter/sending/note-answer.ts';
 import { sendBatch } from '../../../../src/core/newsletter/sending/send-batch.ts';
 import { emailPhaseOf, emailView } from '../../../../src/core/newsletter/views/email-view.ts';
 import { candidate, JobWorld } from '../../../support/newsletter/job-world.ts';

@@ -8,7 +8,7 @@ import { EMAIL_CONCURRENCY } from '../../../../src/core/newsletter/model/email.t
 import { StorageUnavailableError } from '../../../../src/core/newsletter/model/job-limits.ts';
 import type { BulkAnswer, BulkCall, Refusal } from '../../../../src/core/newsletter/model/provider.ts';
 import { withBits } from '../../../../src/core/newsletter/model/recipient-state.ts';
-import { recordLate } from '../../../../src/core/newsletter/sending/record-outcome.ts';
+import { recordLate } from '../../../../src/core/newsletter/sending/note-answer.ts';
 import { sendBatch } from '../../../../src/core/newsletter/sending/send-batch.ts';
 import { batchFor, chunkOf, chunkState } from '../../../support/newsletter/job-rows.ts';
 import { JobWorld } from '../../../support/newsletter/job-world.ts';
