@@ -1,17 +1,17 @@
 import { useContext, useEffect, useState } from 'preact/hooks';
 import type { OperationAction } from '../../src/application/contract/choices.ts';
 import type { OperationView } from '../../src/application/contract/operations.ts';
-import { write } from '../data/api.ts';
+import { type Answer, write } from '../data/api.ts';
 import { opsCommand, SessionContext } from '../data/session.ts';
-import { useList } from '../data/use-list.ts';
-import { WordBadge } from '../parts/badge.tsx';
+import { type List, useList } from '../data/use-list.ts';
+import { type Word, WordBadge } from '../parts/badge.tsx';
 import { Button } from '../parts/button.tsx';
 import { Dotted, Group, GroupLine, ScreenFrame } from '../parts/screen.tsx';
 import { OpsCommands, ShellCommands } from '../parts/shell-command.tsx';
 import { Listed } from '../parts/table.tsx';
 import { count, Time } from '../parts/time.tsx';
 import { useAct } from '../parts/toasts.tsx';
-import { exclusionWord, KIND_WORDS, OPERATION_WORDS, plural } from '../parts/words.ts';
+import { channelName, exclusionWord, KIND_WORDS, OPERATION_WORDS, plural } from '../parts/words.ts';
 import { FilterWords } from './operations/filter.tsx';
 import { NewOperation } from './operations/new-operation.tsx';
 import { Outcomes } from './operations/outcomes.tsx';
@@ -27,10 +27,18 @@ export function OperationsScreen() {
     rowsOf: (page) => page.operations,
     keyOf: (operation: OperationView) => operation.operation_id,
   });
+  const queues = useList({
+    route: 'GET /api/audit',
+    query: { what: 'dlq.redrive', limit: '20' },
+    rowsOf: (page) => page.entries,
+    keyOf: (entry: AuditEntry) => entry.audit_id,
+    once: true,
+  });
   // A link from the page of a notification names the operation.
   useEffect(() => {
     if (list.loaded) document.getElementById(location.hash.slice(1))?.scrollIntoView();
   }, [list.loaded]);
+  const done = inOneList(list, queues.rows);
   return (
     <ScreenFrame
       title="Operations"
@@ -42,7 +50,7 @@ export function OperationsScreen() {
       <Verification />
       <Listed
         label="Operations"
-        list={list}
+        list={{ ...list, rows: done }}
         empty={{
           icon: 'operations',
           title: 'No operations yet',
@@ -50,9 +58,18 @@ export function OperationsScreen() {
         }}
       >
         <div class="rows">
-          {list.rows.map((one, i) => (
-            <Operation key={one.operation_id} operation={one} isNewest={i < OPENED} onChanged={list.refresh} />
-          ))}
+          {done.map(({ key, operation, entry }) =>
+            operation ? (
+              <Operation
+                key={key}
+                operation={operation}
+                isNewest={list.rows.indexOf(operation) < OPENED}
+                onChanged={list.refresh}
+              />
+            ) : (
+              <QueueRedrive key={key} entry={entry} />
+            ),
+          )}
         </div>
       </Listed>
       {list.more && <Button name="Show earlier ones" onClick={list.loadMore} />}
@@ -68,6 +85,40 @@ export function OperationsScreen() {
     </ScreenFrame>
   );
 }
+
+type AuditEntry = Answer<'GET /api/audit'>['entries'][number];
+type Done =
+  | { readonly key: string; readonly at: string; readonly operation: OperationView; readonly entry?: undefined }
+  | { readonly key: string; readonly at: string; readonly operation?: undefined; readonly entry: AuditEntry };
+
+/** What was done with many, however it was asked for; of queues, what is not older than the operations that were read. */
+function inOneList({ rows, more }: List<OperationView>, entries: readonly AuditEntry[]): Done[] {
+  const operations = rows.map((operation) => ({ key: operation.operation_id, at: operation.created_at, operation }));
+  const since = more ? (operations.at(-1)?.at ?? '') : '';
+  const queues = entries.flatMap((entry) => (entry.at < since ? [] : [{ key: entry.audit_id, at: entry.at, entry }]));
+  return [...operations, ...queues].sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
+}
+
+/** `ops dlq redrive`: SQS moves what is in the queue, without a preview. */
+function QueueRedrive({ entry: { audit_id, at, who, on, result } }: { readonly entry: AuditEntry }) {
+  const moved = result?.['moved'];
+  return (
+    <Group
+      id={`operation-${audit_id}`}
+      title={
+        <>
+          Redrive of the dead-letter queue of {on.map(channelName).join(', ')}
+          <WordBadge word={result === undefined ? BEGUN : OPERATION_WORDS.done} />
+        </>
+      }
+      facts={<Dotted of={[moved !== undefined && `${plural(moved, 'letter')} moved`, `by ${who}`, <Time at={at} />]} />}
+    >
+      {null}
+    </Group>
+  );
+}
+
+const BEGUN: Word = { name: 'Begun', tone: 'wait', meaning: 'Its end is not known.' };
 
 /** Operations whose outcome is read without being asked for: up to a hundred rows each. */
 const OPENED = 2;

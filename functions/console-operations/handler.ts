@@ -8,6 +8,7 @@ import { createOperatorRows } from '../../src/adapters/dynamodb/delivery/guarded
 import { createShardMark } from '../../src/adapters/dynamodb/indexing/shard-mark.ts';
 import { createCorrectionStore } from '../../src/adapters/dynamodb/operator/correction-store.ts';
 import { createOperationRows } from '../../src/adapters/dynamodb/operator/operator-search.ts';
+import { replacedLetters } from '../../src/adapters/sqs/dead-letters.ts';
 import { createSweepLanes } from '../../src/adapters/sqs/lanes.ts';
 import { isActive } from '../../src/core/operator/operations/operation.ts';
 import { type RunDeps, runOperation } from '../../src/core/operator/operations/run-operation.ts';
@@ -61,10 +62,14 @@ export const handler = bindFunction(consoleOperationsEnv, (env, observability) =
   };
   const corrections = createCorrectionStore({ client: dynamodb, tables, sealer, hashKey, clock });
   const shards = createShardMark(dynamodb, env.PIPELINE_STATE_TABLE);
+  const rows = createOperatorRows(dynamodb, env.NOTIFICATION_LOG_TABLE, clock);
+  const onFault = (error: unknown) =>
+    observability.logger.warn('letters of an operation stay; `ops dlq drop --stale` deletes them', error as Error);
   const deps: OperationsDeps = {
     operations: createOperationStore(dynamodb, env.PIPELINE_STATE_TABLE),
     candidates: createOperationRows(dynamodb, env.NOTIFICATION_LOG_TABLE, clock, shards.read),
-    rows: createOperatorRows(dynamodb, env.NOTIFICATION_LOG_TABLE, clock),
+    rows,
+    dropReplaced: replacedLetters({ sqs, queues: env.DEAD_LETTER_QUEUES, rows, onFault }),
     correct: corrections.correct,
     send: createSweepLanes(sqs, env.LANE_QUEUES).send,
     policy: env.RETRY_POLICY,

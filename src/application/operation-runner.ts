@@ -19,7 +19,7 @@ function createOperationRunner(deps: OperatorDeps, onFault: (error: unknown, wha
   const isStopping = () => stopping.signal.aborted;
   // The end of the server ends the pause.
   const pause = (ms: number) => setTimeout(ms, undefined, { signal: stopping.signal }).catch(() => {});
-  const runDeps = { ...runDepsOf(deps), pause };
+  const runDeps = { ...runDepsOf(deps, (error) => onFault(error, 'the letters of an operation')), pause };
 
   async function run(operation_id: string): Promise<void> {
     for (;;) {

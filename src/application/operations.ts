@@ -3,6 +3,7 @@ import { CHANNELS } from '../core/model/channels.ts';
 import { INTAKE_API, type NotificationRow } from '../core/model/notification.ts';
 import { Problem } from '../core/model/problem.ts';
 import { stateOf } from '../core/model/row-state.ts';
+import { epochMs } from '../core/model/time.ts';
 import {
   auditDetails,
   createOperation,
@@ -13,7 +14,7 @@ import {
   operate,
   possibleActs,
 } from '../core/operator/operations/operate.ts';
-import { NOTHING, type Operation } from '../core/operator/operations/operation.ts';
+import { isOver, NOTHING, type Operation } from '../core/operator/operations/operation.ts';
 import { viewOf } from '../core/operator/views/notification-view.ts';
 import { invalid } from '../http/check.ts';
 import { type Decision, decisionOf } from './audit.ts';
@@ -113,7 +114,16 @@ export async function decideOperation(
   });
 }
 
-/** The newest first, without their samples. */
+/** A preview that nobody has started for so long is not going to be. */
+const PREVIEW_MS = HOUR_MS;
+
+/** Nothing was done by it: it is no part of what was done. */
+function isAbandoned(operation: Operation, now: Date): boolean {
+  if (operation.started_at !== undefined) return false;
+  return isOver(operation) || epochMs(operation.created_at) < now.getTime() - PREVIEW_MS;
+}
+
+/** The newest first, without their samples, and without previews that nobody started. */
 export async function listOperations(
   page: { readonly limit: number; readonly before?: string },
   deps: ShowDeps,
@@ -121,7 +131,9 @@ export async function listOperations(
   const found = await deps.operations.list(page);
   const last = found.length === page.limit ? found.at(-1) : undefined;
   return {
-    operations: found.map((operation) => viewOfOperation(operation, [], deps)),
+    operations: found
+      .filter((operation) => !isAbandoned(operation, deps.clock()))
+      .map((operation) => viewOfOperation(operation, [], deps)),
     ...(last && { next: { before: last.operation_id } }),
   };
 }

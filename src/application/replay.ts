@@ -1,4 +1,6 @@
 import { createOperationRows } from '../adapters/dynamodb/operator/operator-search.ts';
+import { replacedLetters } from '../adapters/sqs/dead-letters.ts';
+import { channelsIn } from '../core/model/channels.ts';
 import { Problem } from '../core/model/problem.ts';
 import { epochMs } from '../core/model/time.ts';
 import {
@@ -53,11 +55,15 @@ interface OwnRunDeps extends OperatorDeps {
 }
 
 /** What works on an operation. Its rows are read consistently, so that no decision depends on an outdated one. */
-export function runDepsOf(deps: OperatorDeps) {
-  const { dynamodb, deployment, clock, shards, lanes } = deps;
+export function runDepsOf(deps: OperatorDeps, onFault: (error: unknown) => void = () => {}) {
+  const { dynamodb, deployment, clock, shards, lanes, sqs, rows } = deps;
   const candidates = createOperationRows(dynamodb, deployment.tables.notification_log, clock, shards);
   const { correct } = correctionStore(deps);
-  return { ...deps, candidates, correct, send: lanes.send, policy: deployment.retry_policy };
+  const queues = Object.fromEntries(
+    channelsIn(deployment.lane_queues).map((channel) => [channel, deployment.dead_letter_queues[channel]]),
+  );
+  const dropReplaced = replacedLetters({ sqs, queues, rows, onFault });
+  return { ...deps, candidates, correct, send: lanes.send, policy: deployment.retry_policy, dropReplaced };
 }
 
 /** @param signal ends the work after the page in work */

@@ -253,6 +253,25 @@ describe('a bulk operation', () => {
     expect((await until(operation_id, 'cancelled')).actions).toEqual([]);
   });
 
+  it('is no part of what was done when nobody started its preview', async () => {
+    await ops.put(deadRow('AB1', { tenant_id: 'TAB' }));
+    const [kept, left, old] = [
+      await create('TAB', 'redrive'),
+      await create('TAB', 'redrive'),
+      await create('TAB', 'redrive'),
+    ];
+    await Promise.all([kept, left, old].map(({ operation_id }) => until(operation_id, 'ready')));
+    await ask(left.operation_id, 'cancel');
+    const store = createOperationStore(ops.dynamodb, ops.tables.pipeline_state);
+    const found = await store.read(old.operation_id);
+    if (found === undefined) throw new Error('it was not made');
+    const yesterday = new Date(Date.now() - 86_400_000).toISOString();
+    await store.change(found, { set: { created_at: yesterday } });
+    const { operations } = await page.ok('GET /api/operations', { query: { limit: '100' } });
+    const listed = operations.map(({ operation_id }) => operation_id);
+    expect([kept, left, old].map(({ operation_id }) => listed.includes(operation_id))).toEqual([true, false, false]);
+  });
+
   it('is listed, newest first', async () => {
     const { operations, next_cursor } = await page.ok('GET /api/operations', { query: { limit: '2' } });
     expect(operations.map(({ created_at }) => created_at)).toEqual(

@@ -9,6 +9,10 @@ const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOSt
 const NO = { possible: false, because: 'It is dead: nothing waits.' } as const;
 const DEAD = detailOf(notification('NL1', { first_attempt_at: '2026-11-01T09:00:00.000Z' }));
 
+const QUEUE_REDRIVE = {
+  ...{ audit_id: 'A7', at: ago(30), who: 'tester', role: 'operator', what: 'dlq.redrive', on: ['slack'], targets: 1 },
+  ...{ request_id: 'request-7', result: { moved: 5 } },
+};
 const GOES_OUT = '2126-12-24T09:00:00.000Z';
 const SCHEDULED: EmailDetail = {
   ...EMAIL,
@@ -36,6 +40,10 @@ beforeAll(async () => {
           : { ...DEAD, actions: { redrive: { possible: true }, retry: NO, cancel: NO, give_up: { possible: true } } },
       'GET /api/emails/{email_id}': (_, { email_id = '' }) => (email_id === 'EM2' ? SCHEDULED : EMAIL),
       'GET /api/emails/{email_id}/recipients': { recipients: [], next_cursor: null },
+      'GET /api/audit': ({ query: { what } }) => ({
+        entries: what === 'dlq.redrive' ? [QUEUE_REDRIVE] : [],
+        next_cursor: null,
+      }),
       'GET /api/operations': { operations: [operation({ ...done, progress })], next_cursor: null },
     }),
   ]);
@@ -103,6 +111,16 @@ const SEEN: readonly { readonly what: string; readonly at: string; readonly see:
       const became = page.getByRole('list', { name: 'What became of them' });
       for (const text of ['1 delivered', '1 dead again', '1 on its way']) await became.getByText(text).waitFor();
       expect(await became.getByRole('link').allInnerTexts()).toEqual(['NL1', 'NL3', 'NL2']);
+    },
+  },
+  {
+    what: 'the redrive of a whole queue among the operations, by its time',
+    at: '/operations',
+    async see(page) {
+      await page.getByText('5 letters moved').waitFor();
+      const titles = page.getByRole('heading', { level: 2, name: /^Redrive/ });
+      expect((await titles.allInnerTexts()).map((title) => /^Redrive (of|\d)/.exec(title)?.[1])).toEqual(['3', 'of']);
+      await page.getByRole('region', { name: /^Redrive of the dead-letter queue of Slack/ }).waitFor();
     },
   },
   {

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DeleteItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { createBreakerStore } from '../../src/adapters/dynamodb/breaker/breaker-store.ts';
 import { contentItem } from '../../src/adapters/dynamodb/delivery/content-store.ts';
 import { createIntakeStore } from '../../src/adapters/dynamodb/intake/intake-store.ts';
 import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member-store.ts';
@@ -10,6 +11,8 @@ import { createNewsletterStore } from '../../src/adapters/dynamodb/newsletter/ne
 import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import { recipientHash } from '../../src/adapters/signing/hashed-ids.ts';
 import { emailAccess } from '../../src/application/emails/email-access.ts';
+import { opened } from '../../src/core/breaker/breaker.ts';
+import { DEFAULT_BREAKER_POLICY } from '../../src/core/breaker/breaker-policy.ts';
 import { accept } from '../../src/core/intake/accept.ts';
 import type { Channel } from '../../src/core/model/channels.ts';
 import type { Email } from '../../src/core/newsletter/model/email.ts';
@@ -82,7 +85,13 @@ async function email({ tenant_id = 'T1', ...set }: Partial<Email> = {}): Promise
 
 /** What each command is run with, so that it makes every call that it can make. */
 const SCENARIOS: Readonly<Record<string, () => Promise<readonly CommandLine[]>>> = {
-  status: async () => [['status']],
+  status: async () => {
+    const at = { now: new Date(), policy: DEFAULT_BREAKER_POLICY };
+    const breakers = createBreakerStore(ops.dynamodb, ops.tables.pipeline_state, () => new Date());
+    await breakers.write(opened({ id: 'teams#down', error_type: 'NETWORK_TIMEOUT' }, undefined, at));
+    await ops.put(storedRow('status-held', { channel: 'teams', integration_config_id: 'down' }));
+    return [['status']];
+  },
   sweeps: async () => [['sweeps']],
   audit: async () => [['audit']],
   list: async () => {
@@ -119,6 +128,8 @@ const SCENARIOS: Readonly<Record<string, () => Promise<readonly CommandLine[]>>>
   },
   replay: async () => {
     await dead('replay-dead');
+    // A letter that the replay does not replace is shown again.
+    await ops.sendDeadLetter('webhook', { ...LETTER, log_id: 'without-row', run_id: 'sweep-1' });
     return [['replay', '--include-stopped', '--yes']];
   },
   reconcile: async () => [['reconcile', '--dry-run'], ['reconcile']],

@@ -19,6 +19,7 @@ const ENV: ConsoleOperationsEnv = {
   RECIPIENT_KEY_ARN: 'arn',
   PIPELINE_STATE_TABLE: 'state',
   LANE_QUEUES: JSON.stringify(Object.fromEntries(CHANNELS.map((name) => [name, { express: queue, standard: queue }]))),
+  DEAD_LETTER_QUEUES: JSON.stringify(Object.fromEntries(CHANNELS.map((name) => [name, queue]))),
   RETRY_POLICY: JSON.stringify({
     base_interval_seconds: 300,
     max_retries: { urgent: 10, important: 7, normal: 5, info: 3 },

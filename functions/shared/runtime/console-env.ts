@@ -71,6 +71,8 @@ export const consoleOperationsEnv = /* @__PURE__ */ environment(localOnly, seali
   NOTIFICATION_CONTENT_TABLE: name,
   PIPELINE_STATE_TABLE: name,
   LANE_QUEUES: allQueueUrls,
+  /** What an operation takes has a letter there that means nothing any more. */
+  DEAD_LETTER_QUEUES: channelUrls,
   RETRY_POLICY: retryPolicyFromJson,
   OPERATIONS_QUEUE: queueUrl,
 });

@@ -12,7 +12,7 @@ import { retryPolicyJson } from '../../config/settings-json.ts';
 import { allow, on, queryIndexes, readKinds, sealRecipients, useKinds, useTableKey } from '../function/permissions.ts';
 import { ServiceFunction } from '../function/service-function.ts';
 import { accessLog } from '../intake/access-log.ts';
-import { laneArns, laneUrls } from '../lanes/channel-lanes.ts';
+import { laneArns, laneUrls, letterUrls } from '../lanes/channel-lanes.ts';
 import { deadLetterQueue, workQueue } from '../lanes/queues.ts';
 import type { Stage } from '../stage.ts';
 import { type ConsoleProps, consoleFunctions } from './api-function.ts';
@@ -112,6 +112,7 @@ class ConsoleOperations extends Construct {
         RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
         PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
         LANE_QUEUES: Stack.of(this).toJsonString(laneUrls(channels)),
+        DEAD_LETTER_QUEUES: Stack.of(this).toJsonString(letterUrls(channels)),
         RETRY_POLICY: retryPolicyJson(config),
         OPERATIONS_QUEUE: this.queue.queueUrl,
       } satisfies ConsoleOperationsEnv,
@@ -125,6 +126,11 @@ class ConsoleOperations extends Construct {
         readKinds(tables.pipelineState, SHARDS_KIND),
         useTableKey(encryption.dataKey),
         allow(['sqs:SendMessage'], [...laneArns(channels), this.queue.queueArn]),
+        // Letters of what was taken are deleted; the others are shown again at once.
+        allow(
+          ['sqs:ChangeMessageVisibility', 'sqs:DeleteMessage', 'sqs:ReceiveMessage'],
+          Object.values(channels).map(({ deadLetters }) => deadLetters.queueArn),
+        ),
       ],
     });
     worker.addEventSource(new SqsEventSource(this.queue, { batchSize: 1, maxConcurrency: CONCURRENCY }));

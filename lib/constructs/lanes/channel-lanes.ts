@@ -149,6 +149,12 @@ export function laneUrls(channels: Channels): StageLanes<string> {
   return Object.fromEntries(Object.entries(channels).map(([channel, lanes]) => [channel, urls(lanes)]));
 }
 
+export function letterUrls(channels: Channels): { readonly [C in Channel]?: string } {
+  return Object.fromEntries(
+    Object.entries(channels).map(([channel, { deadLetters }]) => [channel, deadLetters.queueUrl]),
+  );
+}
+
 export function laneArns(channels: Channels): string[] {
   return Object.values(channels).flatMap(({ express, standard }) => [express.queueArn, standard.queueArn]);
 }

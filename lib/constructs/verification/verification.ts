@@ -10,7 +10,7 @@ import {
 import { allow, on, readKinds, useKinds, useTableKey } from '../function/permissions.ts';
 import { ServiceFunction } from '../function/service-function.ts';
 import { continueItself, runOnSchedule } from '../function/triggers.ts';
-import { laneArns, laneUrls } from '../lanes/channel-lanes.ts';
+import { laneArns, laneUrls, letterUrls } from '../lanes/channel-lanes.ts';
 import type { Stage } from '../stage.ts';
 import type { NewsletterTables } from '../storage/tables.ts';
 
@@ -25,7 +25,7 @@ export class VerificationJob extends Construct {
   constructor(scope: Construct, id: string, props: VerificationProps) {
     super(scope, id);
     const { config, tables, newsletterTables, encryption, channels } = props;
-    const letters = Object.entries(channels).map(([channel, { deadLetters }]) => [channel, deadLetters] as const);
+    const letters = Object.values(channels).map(({ deadLetters }) => deadLetters.queueArn);
     this.function = new ServiceFunction(this, 'Verify', {
       config,
       name: 'verify',
@@ -38,9 +38,7 @@ export class VerificationJob extends Construct {
         NOTIFICATION_RETRY_LOG_TABLE: tables.retryLog.tableName,
         PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
         LANE_QUEUES: Stack.of(this).toJsonString(laneUrls(channels)),
-        DEAD_LETTER_QUEUES: Stack.of(this).toJsonString(
-          Object.fromEntries(letters.map(([channel, { queueUrl }]) => [channel, queueUrl])),
-        ),
+        DEAD_LETTER_QUEUES: Stack.of(this).toJsonString(letterUrls(channels)),
         ...(newsletterTables && {
           EMAILS_TABLE: newsletterTables.emails.tableName,
           EMAIL_BATCHES_TABLE: newsletterTables.batches.tableName,
@@ -55,7 +53,7 @@ export class VerificationJob extends Construct {
         readKinds(tables.pipelineState, SHARDS_KIND),
         ...(newsletterTables ? readNewsletters(newsletterTables) : []),
         useTableKey(encryption.dataKey),
-        allow(['sqs:GetQueueAttributes'], [...laneArns(channels), ...letters.map(([, { queueArn }]) => queueArn)]),
+        allow(['sqs:GetQueueAttributes'], [...laneArns(channels), ...letters]),
       ],
     });
     continueItself(this, this.function);

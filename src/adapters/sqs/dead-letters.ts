@@ -1,7 +1,10 @@
 import { DeleteMessageBatchCommand, type Message, ReceiveMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import type { RowStore } from '../../core/delivery/ports.ts';
+import { CHANNELS, type Channel } from '../../core/model/channels.ts';
 import { groupsOf } from '../../core/model/collections.ts';
 import type { QueueMessage } from '../../core/model/queue-message.ts';
-import type { DeadLetter } from '../../core/operator/dead-letters/dead-letter.ts';
+import { type DeadLetter, isReplaced } from '../../core/operator/dead-letters/dead-letter.ts';
+import type { RunDeps } from '../../core/operator/operations/run-operation.ts';
 import { returnToQueue } from './lanes.ts';
 import { parseQueueMessage } from './message-bodies.ts';
 
@@ -112,6 +115,37 @@ export async function deleteLetters(client: SQSClient, url: string, letters: rea
       throw new Error(`SQS did not delete ${Failed.length} of ${batch.length} dead letters: ${Failed[0]?.Message}.`);
     }
   }
+}
+
+export interface ReplacedDeps {
+  readonly sqs: SQSClient;
+  /** Of the stage's channels. */
+  readonly queues: { readonly [C in Channel]?: string | undefined };
+  readonly rows: Pick<RowStore, 'read'>;
+  readonly onFault: (error: unknown) => void;
+}
+
+/** Deletes the letters that an operation has replaced, or, where its time is over, those that it met until then. */
+export function replacedLetters({ sqs, queues, rows, onFault }: ReplacedDeps): NonNullable<RunDeps['dropReplaced']> {
+  return async (operation, isStopping) => {
+    const { channel } = operation.filter;
+    const urls = (channel === undefined ? CHANNELS : [channel]).flatMap((name) => queues[name] ?? []);
+    const dropIn = async (url: string) => {
+      const gone = new Set<string>();
+      for await (const letters of peekLetters(sqs, url, gone)) {
+        const found = await Promise.all(
+          letters.map(async (letter) => {
+            const row = letter.message && (await rows.read(letter.message.log_id));
+            return isReplaced(letter, row, operation) ? [letter] : [];
+          }),
+        );
+        await deleteLetters(sqs, url, found.flat());
+        for (const { message_id } of found.flat()) gone.add(message_id);
+        if (isStopping()) break;
+      }
+    };
+    for (const url of urls) await dropIn(url).catch(onFault);
+  };
 }
 
 function toLetter({ MessageId = '', ReceiptHandle = '', Body = '', Attributes }: Message): HeldLetter {

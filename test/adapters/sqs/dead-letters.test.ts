@@ -1,6 +1,8 @@
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { describe, expect, it } from 'vitest';
-import { deleteLetters, peekLetters } from '../../../src/adapters/sqs/dead-letters.ts';
+import { deleteLetters, peekLetters, replacedLetters } from '../../../src/adapters/sqs/dead-letters.ts';
+import type { Operation } from '../../../src/core/operator/operations/operation.ts';
+import { dueRow } from '../../support/rows.ts';
 import { samplingQueue } from '../../support/sampling-queue.ts';
 
 const url = 'http://sqs.local/000000000000/dead-letter';
@@ -71,4 +73,28 @@ describe('a walk through a dead-letter queue', () => {
     },
     120_000,
   );
+});
+
+it('an operation that has ended leaves the letters of those that it did not take, and no others', async () => {
+  const message = (i: number) =>
+    JSON.stringify({
+      ...{ version: 1, log_id: `N${i}`, tenant_id: 'T1', channel: 'slack', priority: 'normal' },
+      ...{ due: '2026-03-01T10:00:00.000Z', run_id: 'sweep-1' },
+    });
+  const queue = samplingQueue(Array.from({ length: 45 }, (_, i) => message(i)));
+  const faults: unknown[] = [];
+  const drop = replacedLetters({
+    sqs: clientOf(queue),
+    queues: { slack: url },
+    // Five are dead; the other forty were redriven.
+    rows: { read: async (log_id) => dueRow({ log_id, ...(Number(log_id.slice(1)) >= 5 && { replay_id: 'op-1' }) }) },
+    onFault: (error) => faults.push(error),
+  });
+  const operation = { ...({} as Operation), operation_id: 'op-1' };
+  await drop({ ...operation, filter: { channel: 'email' } }, () => false);
+  expect(queue.left()).toHaveLength(45);
+  await drop({ ...operation, filter: {} }, () => false);
+  expect(queue.left()).toHaveLength(5);
+  expect(queue.inFlight()).toBe(0);
+  expect(faults).toEqual([]);
 });

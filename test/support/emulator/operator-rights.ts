@@ -117,8 +117,8 @@ const ROWS: readonly ResourceRow[] = [
     resources: ({ NotificationRetryLogTable }) => [tableOf(NotificationRetryLogTable)],
   },
   {
-    documented: 'for `status` and `sweeps` also PipelineState',
-    commands: /^(status|sweeps)/,
+    documented: 'for `status`, `sweeps`, `list` and `show` PipelineState',
+    commands: /^(status|sweeps|list|show)/,
     actions: /:Query$/,
     resources: ({ PipelineStateTable }) => [tableOf(PipelineStateTable)],
   },
@@ -263,7 +263,7 @@ const ROWS: readonly ResourceRow[] = [
   },
   {
     documented: 'the other `sqs:…`',
-    commands: /^(dlq|verify|restore)/,
+    commands: /^(dlq|verify|restore|replay)/,
     actions: /^sqs:(?!SendMessage)/,
     resources: ({ DeadLetterQueues }) => queuesIn(DeadLetterQueues),
   },

@@ -1,4 +1,4 @@
-import { type ClaimPlan, planClaim } from '../../delivery/claim-plan.ts';
+import { type ClaimPlan, isLetter, planClaim } from '../../delivery/claim-plan.ts';
 import { describeFaults, type RowFault } from '../../model/column-rules.ts';
 import { type ErrorType, errorTypeIn } from '../../model/error-types.ts';
 import type { NotificationRow } from '../../model/notification.ts';
@@ -41,6 +41,20 @@ export interface DeadLetterView {
   /** When the notification was given up. Absent if it has moved on. */
   readonly failed_at?: string;
   readonly retryable: boolean;
+}
+
+/**
+ * Whether the operation has taken the notification of this letter, which then says nothing any more: the notification goes
+ * on, or has ended, without it. A notification that died again since has another letter.
+ * @param row read after the letter was received: a death after that has its letter still in a lane
+ */
+export function isReplaced(
+  { message, ...letter }: DeadLetter,
+  row: NotificationRow | undefined,
+  { operation_id }: { readonly operation_id: string },
+): boolean {
+  if (message === undefined || row?.replay_id !== operation_id) return false;
+  return !isLetter(row, { ...letter, message });
 }
 
 /** By a channel function's rules for a redriven message (docs/decisions/delivery/dead-letters-and-redrive.md). */

@@ -12,6 +12,7 @@ import {
   counted,
   failed,
   isActive,
+  type Kind,
   NOTHING,
   type Operation,
   type OperationChange,
@@ -28,6 +29,8 @@ export interface RunDeps extends TakeDeps {
   readonly candidates: OperationRows;
   readonly pause: (ms: number) => Promise<void>;
   readonly newId: () => string;
+  /** Deletes the letters of what an operation has taken. Never rejects: they are without effect. Absent: they stay. */
+  readonly dropReplaced?: (operation: Operation, isStopping: () => boolean) => Promise<void>;
 }
 
 type LookDeps = Pick<RunDeps, 'candidates' | 'clock' | 'policy'>;
@@ -53,13 +56,24 @@ export async function runOperation(operation_id: string, deps: RunDeps, isStoppi
   if (typeof lease === 'string') return lease;
   const claimed = lease.row;
   try {
-    return await work(lease, deps, isStopping);
+    const result = await work(lease, deps, isStopping);
+    if (result === 'ended') await dropLetters(operation_id, deps, isStopping);
+    return result;
   } catch (error) {
     if (error instanceof ClaimEndedError) return 'busy';
     // If this fails, too, its claim ends by itself, and the operation stays active for the next process.
     await fail(claimed, error, deps).catch(() => {});
     throw error;
   }
+}
+
+/** What takes dead notifications leaves letters that mean nothing: people who watch the queue would see no repair. */
+const OF_THE_DEAD: readonly Kind[] = ['redrive', 'give_up', 'correct'];
+
+async function dropLetters(operation_id: string, { operations, dropReplaced }: RunDeps, isStopping: () => boolean) {
+  const ended = dropReplaced && (await operations.read(operation_id));
+  if (ended === undefined || isActive(ended) || ended.progress.taken === 0 || !OF_THE_DEAD.includes(ended.kind)) return;
+  await dropReplaced?.(ended, isStopping);
 }
 
 type OperationLease = Lease<Operation, OperationChange>;

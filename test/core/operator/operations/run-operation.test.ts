@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { messageFor } from '../../../../src/core/model/queue-message.ts';
+import { isReplaced } from '../../../../src/core/operator/dead-letters/dead-letter.ts';
 import { createOperation, operate, possibleActs } from '../../../../src/core/operator/operations/operate.ts';
-import type { Kind } from '../../../../src/core/operator/operations/operation.ts';
+import type { Kind, Operation } from '../../../../src/core/operator/operations/operation.ts';
 import { OPERATION_CLAIM_MS, runOperation } from '../../../../src/core/operator/operations/run-operation.ts';
 import { deadRow } from '../../../support/cli/operations.ts';
 import { KINDS, operationsWorld, request, rowFor } from '../../../support/operations-world.ts';
@@ -344,4 +346,36 @@ describe('an operation', () => {
     await at.run(operation_id, []);
     expect(await at.deps.operations.read(operation_id)).toMatchObject({ status: 'done', progress: { taken: 90 } });
   });
+});
+
+it.each([
+  ['redrive', 1],
+  ['give_up', 1],
+  ['cancel', 0],
+] as const)('that %s takes what is dead has its letters dropped, once it is done', async (kind, times) => {
+  const at = operationsWorld();
+  at.put(rowFor(kind, 'N1'));
+  const { operation_id } = await createOperation(request(kind), at.deps);
+  const dropped: unknown[] = [];
+  const dropReplaced = async (operation: Operation) => void dropped.push([operation.operation_id, operation.status]);
+  const deps = { ...at.deps, dropReplaced };
+  await runOperation(operation_id, deps, () => false);
+  expect(dropped).toEqual([]);
+  await operate(operation_id, 'start', at.deps);
+  await runOperation(operation_id, deps, () => false);
+  expect(dropped).toEqual(Array.from({ length: times }, () => [operation_id, 'done']));
+});
+
+const OWN = { replay_id: 'op-1' } as const;
+it.each([
+  ['of one that it took', OWN, true],
+  ['of one that it took and that died again', { ...OWN, dead_message_id: 'M2', dead_run_id: 'manual-op-1' }, true],
+  ['of the death after it', { ...OWN, dead_message_id: 'M1', dead_run_id: 'sweep-1' }, false],
+  ['of one that another operation took', { replay_id: 'op-2' }, false],
+  ['of one that nobody took', {}, false],
+  ['without a row', undefined, false],
+] as const)('replaces a letter %s: %j, %s', (_, row, is) => {
+  const message = { ...messageFor(deadRow('N1'), '2026-03-01T10:00:00.000Z', 'sweep-1') };
+  const letter = { message, message_id: 'M1', sent_at: new Date(0), receive_count: 1 };
+  expect(isReplaced(letter, row && deadRow('N1', row), { operation_id: 'op-1' })).toBe(is);
 });
