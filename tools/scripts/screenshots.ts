@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -44,6 +45,55 @@ const previewRedrive = async (page: Page) => {
   await page.getByRole('button', { name: /^Redrive \d+ notification/ }).waitFor();
 };
 
+const WHO = { sender_name: 'Example Software Ltd', postal_address: '1 Harbour Street, London E1 6AN' };
+const CONTACT = 'support@example.com';
+const OF_WEEKLY = '?tenant=TENANT001&newsletter=weekly';
+const MEMBERS = `member_id,email,name,status,labels,unsubscribed
+m-1,ann@example.com,Ann Smith,paid,vip,
+m-2,ben@example.com,Ben Okafor,free,,
+m-3,hanako@example.jp,山田 花子,free,tokyo;vip,
+m-4,cleo@example.com,Cleo Díaz,free,,weekly@2026-02-01T09:00:00Z
+m-5,nobody,,free,,
+`;
+
+/** The newsletter, by the route that the page has for it. */
+async function setUpWeekly(page: Page): Promise<void> {
+  const weekly = {
+    newsletter_id: 'weekly',
+    name: 'Weekly',
+    from: 'Weekly <news@example.com>',
+    ...WHO,
+    contact: CONTACT,
+  };
+  const data = { request_id: randomUUID(), tenant: 'TENANT001', known_at: null, ...weekly };
+  const answer = await page.request.post('/api/newsletters', { data, headers: { origin: new URL(page.url()).origin } });
+  if (!answer.ok()) throw new Error(`The newsletter is refused: ${await answer.text()}`);
+}
+const previewImport = async (page: Page) => {
+  await page.getByRole('button', { name: 'Import…' }).click();
+  const file = { name: 'members.csv', mimeType: 'text/csv', buffer: Buffer.from(MEMBERS) };
+  await page.getByLabel('File', { exact: true }).setInputFiles(file);
+  await page.getByRole('button', { name: 'Preview' }).click();
+  await page.getByText('Bad lines').waitFor();
+};
+const importMembers = async (page: Page) => {
+  await previewImport(page);
+  await page.getByRole('button', { name: /^Import \d+ lines?/ }).click();
+  await page.getByRole('link', { name: 'm-3' }).waitFor();
+  await page.getByRole('status').waitFor({ state: 'hidden' });
+};
+const previewMail = async (page: Page) => {
+  const source = readFileSync(join(PROJECT_ROOT, 'examples/newsletters/digest.md'), 'utf8');
+  const { subject, body } = parsePost(source, 'markdown', 'digest.md');
+  await page.getByRole('button', { name: 'New e-mail' }).click();
+  await page.getByLabel('Subject', { exact: true }).fill(String(subject));
+  await page.getByLabel('Text', { exact: true }).fill(body);
+  await page.getByRole('button', { name: 'Preview mail' }).click();
+  await page.getByLabel('As this member').fill('m-3');
+  await page.getByRole('button', { name: 'Show', exact: true }).click();
+  await page.getByText('hanako@example.jp').waitFor();
+};
+
 const SHOTS: readonly Shot[] = [
   { file: 'console-overview', path: '/', theme: 'light', ...WIDE },
   { file: 'console-overview-dark', path: '/', theme: 'dark', ...WIDE },
@@ -53,6 +103,21 @@ const SHOTS: readonly Shot[] = [
   { file: 'console-redrive', path: SLACK, theme: 'dark', ...WIDE, prepare: previewRedrive },
   { file: 'console-phone', path: '/', theme: 'dark', ...PHONE },
   { file: 'console-phone-notifications', path: '/notifications', theme: 'light', ...PHONE },
+  { file: 'console-import', path: `/newsletters/members${OF_WEEKLY}`, theme: 'light', ...WIDE, prepare: previewImport },
+  {
+    file: 'console-members',
+    path: `/newsletters/members${OF_WEEKLY}`,
+    theme: 'light',
+    ...WIDE,
+    prepare: importMembers,
+  },
+  {
+    file: 'console-mail-preview',
+    path: '/newsletters?tenant=TENANT001',
+    theme: 'light',
+    ...WIDE,
+    prepare: previewMail,
+  },
 ];
 
 /** The examples of newsletters as a member gets them, and their pictures: docs/images/newsletter-*.png. */
@@ -63,8 +128,7 @@ const MAILS = [
   ['plain.txt', 'text', 'light', 360],
 ] as const;
 
-const WHO = { sender_name: 'Example Software Ltd', postal_address: '1 Harbour Street, London E1 6AN' };
-const NEWSLETTER = { ...emailContent().newsletter, ...WHO, name: 'Weekly', contact: 'support@example.com' };
+const NEWSLETTER = { ...emailContent().newsletter, ...WHO, name: 'Weekly', contact: CONTACT };
 const JA = { sender_name: '株式会社エグザンプル', postal_address: '〒100-0001 東京都千代田区千代田1-1' };
 const JAPANESE = { ...NEWSLETTER, ...JA, name: '定例のお知らせ', language: 'ja' } as const;
 
@@ -96,6 +160,10 @@ async function main(): Promise<void> {
     await firstRun(runtime);
     await setTimeout(RETRIES_MS);
     mkdirSync(IMAGES, { recursive: true });
+    const first = await browser.newPage({ baseURL: runtime.endpoints.endpoints.console });
+    await first.goto('/');
+    await setUpWeekly(first);
+    await first.close();
     for (const { file, path, theme, prepare, ...viewport } of SHOTS) {
       const baseURL = runtime.endpoints.endpoints.console;
       const context = await browser.newContext({ baseURL, colorScheme: theme, viewport, locale: 'en-GB' });
