@@ -3,7 +3,7 @@ import { type FallbackRouting, type SuccessorStore, successorId } from '../../..
 import type { ContentOwner } from '../../../core/indexing/index-row.ts';
 import { providerHost } from '../../../core/model/channels.ts';
 import { type NotificationContent, type NotificationRow, SEALED } from '../../../core/model/notification.ts';
-import { maskedWords } from '../../../core/model/text.ts';
+import { jsonObject, maskedWords } from '../../../core/model/text.ts';
 import { type Sealer, SealRefusedError } from '../../sealing/sealer.ts';
 import { recipientHash } from '../../signing/hashed-ids.ts';
 import { getItems } from '../table/calls.ts';
@@ -129,17 +129,27 @@ export async function amendedItem(
   const { message_body, message_body_deflated, life: _, attempts_before: __, corrected_at: ___, ...rest } = stored;
   const kept = { ...(message_body && { message_body }), ...(message_body_deflated && { message_body_deflated }) };
   const encrypted_recipient = recipient && (await sealRecipient(sealer, { log_id, tenant_id }, recipient));
-  const { response_message, error_details } = rest;
-  // What its writer noted of the one of before does not name them any more.
-  const notes = { response_message: response_message?.S, error_details: error_details?.S };
   const amended = {
     ...rest,
-    ...(recipient !== undefined && toItem(maskedWords(notes))),
+    ...(recipient !== undefined && toItem(saidOfFormer(rest))),
     ...toItem({ encrypted_recipient, subject, message_format: format, expires_at }),
     ...(body === undefined ? kept : bodyAttribute(body)),
     ...(fallback ? await fallbackAttributes(owner, fallback, sealer, hashKey) : await resealed(owner, stored, sealer)),
   };
   return placed(amended, owner);
+}
+
+/** What its writer noted of the recipient of before, and what the request said of a failed send, with addresses masked. */
+function saidOfFormer({ response_message, error_details, accepted_request }: Item) {
+  const asked = jsonObject(accepted_request?.S ?? '');
+  const failed_attempt = Object(asked?.['failed_attempt']) as object;
+  const masked = maskedWords(failed_attempt);
+  return {
+    ...maskedWords({ response_message: response_message?.S, error_details: error_details?.S }),
+    ...(Object.keys(masked).length > 0 && {
+      accepted_request: JSON.stringify({ ...asked, failed_attempt: { ...failed_attempt, ...masked } }),
+    }),
+  };
 }
 
 export function placed(item: Item, { sequence, life, attempts_before = 1 }: Owned): Item {

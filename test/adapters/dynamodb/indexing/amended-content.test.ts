@@ -24,6 +24,11 @@ const WHOLE = { ...CONTENT, fallback: { recipient: FALLBACK } };
 const keyOf = (log_id: string) => ({ TableName: tables.notification_content, Key: { log_id: { S: log_id } } });
 const stored = async (log_id: string) => (await dynamodb.client.send(new GetItemCommand(keyOf(log_id)))).Item;
 
+function change(log_id: string, name: string, to: string) {
+  const update = { UpdateExpression: `SET ${name} = :to`, ExpressionAttributeValues: { ':to': { S: to } } };
+  return dynamodb.client.send(new UpdateItemCommand({ ...keyOf(log_id), ...update }));
+}
+
 /** The image's put, with what others do between its read and its write: what is stored is sealed anew there. */
 async function put(
   log_id: string,
@@ -72,13 +77,9 @@ it('amends nothing that was erased, or deleted, since it was read', async () => 
 it('gives up, to be called again, where others keep changing it', async () => {
   await put('d', '1', WHOLE);
   let n = 0;
-  const change = () => {
-    const to = { UpdateExpression: 'SET corrected_at = :n', ExpressionAttributeValues: { ':n': { S: String(++n) } } };
-    return dynamodb.client.send(new UpdateItemCommand({ ...keyOf('d'), ...to }));
-  };
   const { client } = dynamodb;
   const open: Sealer['open'] = async (...sealed) => {
-    await change();
+    await change('d', 'corrected_at', String(++n));
     return sealer.open(...sealed);
   };
   const store = createIndexStore({ client, tables, sealer: { ...sealer, open }, hashKey: async () => 'key' });
@@ -87,14 +88,22 @@ it('gives up, to be called again, where others keep changing it', async () => {
   expect(n).toBe(3);
 });
 
-it('masks addresses in what its writer had noted of the recipient of before', async () => {
-  await put('e', '1', {
-    ...CONTENT,
-    response_message: `no ${CONTENT.recipient}`,
-    error_details: `{"to":"${FALLBACK}"}`,
-  });
+it('masks addresses in what its writer, and its request, had said of the recipient of before', async () => {
+  const said = `no ${CONTENT.recipient}`;
+  await put('e', '1', { ...CONTENT, response_message: said, error_details: `{"to":"${FALLBACK}"}` });
+  const failed_attempt = { error_type: 'UNKNOWN', response_message: said };
+  const asked = { channel: 'email', notification_id: FALLBACK, failed_attempt };
+  await change('e', 'accepted_request', JSON.stringify(asked));
   await put('e', '2', { subject: 'x' });
-  expect(await stored('e')).toMatchObject({ response_message: { S: `no ${CONTENT.recipient}` } });
+  expect(await stored('e')).toMatchObject({
+    response_message: { S: said },
+    accepted_request: { S: JSON.stringify(asked) },
+  });
   await put('e', '3', { recipient: 'https://other.example.com' });
-  expect(await stored('e')).toMatchObject({ response_message: { S: 'no …' }, error_details: { S: '{"to":"…"}' } });
+  const masked = { ...asked, failed_attempt: { ...failed_attempt, response_message: 'no …' } };
+  expect(await stored('e')).toMatchObject({
+    response_message: { S: 'no …' },
+    error_details: { S: '{"to":"…"}' },
+    accepted_request: { S: JSON.stringify(masked) },
+  });
 });
