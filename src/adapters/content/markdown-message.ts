@@ -113,6 +113,9 @@ function inlineToken(token: MarkedToken, dialect: Dialect): string {
       return dialect.line;
     case 'link':
       return link(token, dialect);
+    // Of a list's item, which shows it.
+    case 'checkbox':
+      return '';
     // Its address is for the program that shows the image.
     case 'image':
       return dialect.escape(decoded(token.text || token.title || ''));

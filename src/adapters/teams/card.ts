@@ -19,7 +19,9 @@ export async function adaptiveCardMessage(content: NotificationContent): Promise
   const blocks: TextBlock[] = [];
   const subject = content.subject?.replace(/\s+/g, ' ').trim();
   if (subject) blocks.push({ type: 'TextBlock', text: literal(subject), weight: 'Bolder', size: 'Medium', wrap: true });
-  blocks.push({ type: 'TextBlock', text: await cardText(content), wrap: true });
+  // An exclamation mark before a link is no image: something without width holds them apart.
+  const text = (await cardText(content)).replaceAll('![', '!\u200b[');
+  blocks.push({ type: 'TextBlock', text, wrap: true });
   return JSON.stringify({
     type: 'message',
     attachments: [
@@ -60,10 +62,7 @@ const CARD: Dialect = {
   struck: (text) => `~${text}~`,
   code: literalLine,
   codeBlock: literal,
-  link: (address, label) => {
-    const target = address.replaceAll(/[()]/g, (bracket) => (bracket === '(' ? '%28' : '%29'));
-    return `[${label || literalLine(address)}](${target})`;
-  },
+  link: (address, label) => cardLink(address, label || escapeMarkdown(address)),
   quoted: (line) => line,
   bullet: '-',
   line: BREAK,
@@ -81,18 +80,32 @@ function literal(text: string): string {
     .join(BREAK);
 }
 
+/** Brackets within are its own; what ends a sentence or an emphasis is not. */
+const URL_IN_TEXT = /(https?:\/\/(?:[^\s<>"()]|\([^\s<>"()]*\))*(?:[^\s<>"()'.,:;!?\]*~]|\([^\s<>"()]*\)))/;
+
 /**
  * Escapes what Markdown would show as emphasis, as a link, or as a block at the start of a line. An underscore inside a
- * word and all characters of a URL have no meaning in Markdown. They stay, so that links remain clickable.
+ * word has no meaning in Markdown. URLs stay clickable.
  */
 function escapedLine(line: string): string {
   return line
-    .split(/(https?:\/\/[^\s<>"]+)/)
-    .map((part, index) => (index % 2 === 1 ? part : escapeMarkdown(part)))
+    .split(URL_IN_TEXT)
+    .map((part, index) => (index % 2 === 1 ? shownUrl(part) : escapeMarkdown(part)))
     .join('')
-    .replace(/^(\s*)([-+#>])(?=\s|[-#>]|$)/, '$1\\$2')
+    .replace(/^(\s*)([-+#](?=\s|[-#>]|$)|>)/, '$1\\$2')
     .replace(/^(\s*\d+)([.)])(?=\s|$)/, '$1\\$2');
 }
+
+/** Emphasis is found before addresses are, so one that has its marks is a link in so many words. */
+function shownUrl(url: string): string {
+  const escaped = escapeMarkdown(url);
+  return escaped === url ? url : cardLink(url, escaped);
+}
+
+const ENCODED: Readonly<Record<string, string>> = { '(': '%28', ')': '%29', '\\': '%5C' };
+
+const cardLink = (address: string, label: string): string =>
+  `[${label}](${address.replaceAll(/[()\\]/g, (sign) => ENCODED[sign] ?? sign)})`;
 
 /** A line whose blanks count: Markdown shows one of several, and none at its beginning. */
 function literalLine(line: string): string {
@@ -104,6 +117,8 @@ function literalLine(line: string): string {
 /** A card fills `{{DATE(…)}}` and `{{TIME(…)}}` in; something without width holds their braces apart. */
 function escapeMarkdown(text: string): string {
   return text
-    .replaceAll(/[\\*[\]`]|~~|(?<!\w)_|_(?!\w)|&(?=#?\w+;)/g, (mark) => (mark === '~~' ? '\\~\\~' : `\\${mark}`))
+    .replaceAll(/[\\*[\]`]|~~|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])|&(?=#?\w+;)/gu, (mark) =>
+      mark === '~~' ? '\\~\\~' : `\\${mark}`,
+    )
     .replaceAll(/\{(?=\{(?:DATE|TIME)\()/gi, '{\u200b');
 }

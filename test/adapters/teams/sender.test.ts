@@ -47,7 +47,8 @@ describe('a Teams message', () => {
   it.each<[NotificationContent['format'], string, string]>([
     ['MARKDOWN', '**bold** [link](https://example.com)\n- item', '**bold** [link](https://example.com)\n\n- item'],
     ['PLAIN', '*not bold* _nor this_ [x]\n- a\n1. b', '\\*not bold\\* \\_nor this\\_ \\[x\\]\n\n\\- a\n\n1\\. b'],
-    ['PLAIN', 'see https://example.com/a_b_*c and file_name_1', 'see https://example.com/a_b_*c and file_name_1'],
+    ['PLAIN', 'see https://example.com/a_b and file_name_1', 'see https://example.com/a_b and file_name_1'],
+    ['PLAIN', 'see https://a.example/_b_.', 'see [https://a.example/\\_b\\_](https://a.example/_b_).'],
     ['HTML', '<p>Hello <b>you</b></p><p>there</p>', 'Hello you\n\nthere'],
   ])('in %s shows %j', async (format, body, text) => {
     await sender.send(toTeam({ format, body }), NEVER);

@@ -18,6 +18,13 @@ export const MARKDOWN_CASES: readonly MarkdownCase[] = [
     why: 'tasks are done or not, in programs that leave out the inputs of forms, too',
   },
   {
+    markdown: '- [ ] a\n\n- [x] b',
+    slack: '•   ☐ a\n\n•   ☑ b',
+    teams: '- ☐ a\n\n- ☑ b',
+    text: '• ☐ a\n\n• ☑ b',
+    why: 'tasks with space between them, each once',
+  },
+  {
     markdown: 'See <a href="https://x.example/a">this page</a>',
     slack: 'See &lt;a href="<https://x.example/a>"&gt;this page&lt;/a&gt;',
     teams: 'See <a href="[https://x.example/a](https://x.example/a)">this page</a>',
@@ -153,4 +160,7 @@ export const CARD_CASES: readonly (readonly [text: string, card: string])[] = [
   ['*a* _b_ [c] `d` ~~e~~ f_g &amp;', '\\*a\\* \\_b\\_ \\[c\\] \\`d\\` \\~\\~e\\~\\~ f_g \\&amp;'],
   ['# a\n> b\n- c\n+ d\n1. e\n2) f\n---', '\\# a\n\n\\> b\n\n\\- c\n\n\\+ d\n\n1\\. e\n\n2\\) f\n\n\\---'],
   ['a  b\n  c\n\td', 'a\u00a0\u00a0b\n\n\u00a0\u00a0c\n\n\u00a0\u00a0\u00a0\u00a0d'],
+  ['__init__', '\\_\\_init\\_\\_'],
+  ['>a', '\\>a'],
+  ['Go!https://x.example/_a_', 'Go!\u200b[https://x.example/\\_a\\_](https://x.example/_a_)'],
 ];
