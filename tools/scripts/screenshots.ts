@@ -1,10 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { Browser, Page } from 'playwright-core';
+import { slackMessage } from '../../src/adapters/slack/message.ts';
+import { adaptiveCardMessage } from '../../src/adapters/teams/card.ts';
 import { parsePost } from '../../src/cli/commands/emails/post.ts';
 import { PROJECT_ROOT } from '../../src/local/runtime/directories.ts';
 import { startLocalRuntime } from '../../src/local/runtime/runtime.ts';
@@ -150,10 +153,54 @@ async function showNewsletters(browser: Browser): Promise<void> {
   }
 }
 
+const NODE_TOOLS = join(PROJECT_ROOT, '.local', 'tools', 'node', 'node_modules');
+const CHAT_STYLE = `body{margin:0;display:flex;background:#fff;font:15px/1.46 "Open Sans",sans-serif}
+  body>div{box-sizing:border-box;width:50%;padding:20px 24px}h1{margin:0 0 12px;font-size:13px;color:#616061}
+  .teams{background:#f5f5f5}.card{background:#fff;border-radius:6px}.slack a{color:#1264a3}
+  .slack code,.slack pre{border:1px solid #0003;border-radius:4px;background:#0000000a;padding:1px 3px;white-space:pre-wrap}
+  .slack pre{padding:8px}.slack pre code{border:0;padding:0;background:none}
+  .slack blockquote{margin:0;padding-left:12px;border-left:4px solid #ddd}`;
+
+/**
+ * The corpus's newsletter as a notification: Slack's text as slack-markdown reads it, and the card by Microsoft's own
+ * renderer, docs/images/chats.png. The frames around them are ours.
+ */
+async function showChats(browser: Browser): Promise<void> {
+  const post = readFileSync(join(PROJECT_ROOT, 'test/corpus/bodies/newsletter.md'), 'utf8');
+  const [, subject = '', source = ''] = /^# ([^\n]*)\n+([\s\S]*)/.exec(post) ?? [];
+  // Fields are a newsletter's.
+  const body = source.replaceAll(/(?<!\{)\{\w+(?:, "([^"]*)")?\}/g, (_, fallback = 'ann@example.com') => fallback);
+  const content = { recipient: '#releases', subject, format: 'MARKDOWN', body } as const;
+  const tool = createRequire(join(NODE_TOOLS, 'of.js'));
+  const { text } = await slackMessage(content);
+  const read: string = tool('slack-markdown').toHTML(text, { escapeHTML: false });
+  // It escapes in code what is escaped there already.
+  const slack = read.replaceAll(/&amp;(?=(?:amp|lt|gt);)/g, '&');
+  const { content: card } = JSON.parse(await adaptiveCardMessage(content)).attachments[0];
+  const markdown = new (tool('markdown-it'))();
+  const blocks = card.body.map(({ text }: { readonly text: string }) => [text, markdown.render(text)]);
+  const page = await browser.newPage({ viewport: { width: 1_120, height: 600 } });
+  const frames = `<div class="slack"><h1>Slack</h1>${slack}</div><div class="teams"><h1>Teams</h1><div class="card"></div></div>`;
+  await page.setContent(`<!doctype html><style>${CHAT_STYLE}</style>${frames}`);
+  await page.addScriptTag({ path: join(NODE_TOOLS, 'adaptivecards', 'dist', 'adaptivecards.min.js') });
+  await page.evaluate(`{
+    const blocks = new Map(${JSON.stringify(blocks)});
+    AdaptiveCards.AdaptiveCard.onProcessMarkdown = (text, result) =>
+      Object.assign(result, { outputHtml: blocks.get(text), didProcess: true });
+    const card = new AdaptiveCards.AdaptiveCard();
+    card.parse(${JSON.stringify(card)});
+    document.querySelector('.card').append(card.render());
+  }`);
+  await page.screenshot({ path: join(IMAGES, 'chats.png'), fullPage: true });
+  await page.close();
+  process.stdout.write('docs/images/chats.png\n');
+}
+
 /** Pictures of the console with the sample data, as `npm start` shows it: docs/images/console-*.png. */
 async function main(): Promise<void> {
   const browser = await launchChromium('--no-sandbox');
   await showNewsletters(browser);
+  await showChats(browser);
   const workDir = mkdtempSync(join(tmpdir(), 'screenshots-'));
   const runtime = await startLocalRuntime({ workDir, baseIntervalSeconds: BASE_INTERVAL_SECONDS, schedule: 'off' });
   try {
