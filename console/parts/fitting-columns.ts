@@ -7,19 +7,23 @@ const PADDING = 2;
 interface Track {
   /** A grid track, such as `8rem` or `minmax(10rem, 2fr)`. */
   readonly width: string;
-  readonly narrow?: 'head' | 'line';
+  /** Where there is no room for all, columns are left out by this number, the smallest first; without one, never. */
+  readonly yields?: number;
 }
 
-/**
- * The columns that have room. Those that a narrow screen leaves out anyway are left out from the left, one after the
- * other, until the rest fits. Where even that has no room, texts are cut short.
- * @param room rem
- */
+/** The columns that have room. Where those that never yield have none, texts are cut short. @param room rem */
 export function fittingColumns<C extends Track>(columns: readonly C[], room: number): readonly C[] {
   const needed = columns.reduce((sum, { width }) => sum + leastOf(width) + GAP, PADDING - GAP);
-  const least = columns.findIndex(({ narrow }) => narrow === undefined);
   if (needed <= room) return columns;
-  return least < 0 ? columns.map(shrinking) : fittingColumns(columns.toSpliced(least, 1), room);
+  const least = Math.min(...columns.map(({ yields = Number.POSITIVE_INFINITY }) => yields));
+  if (least === Number.POSITIVE_INFINITY) return columns.map(shrinking);
+  return fittingColumns(
+    columns.toSpliced(
+      columns.findIndex(({ yields }) => yields === least),
+      1,
+    ),
+    room,
+  );
 }
 
 function shrinking<C extends Track>(column: C): C {

@@ -8,13 +8,15 @@ interface ScreenProps {
   readonly title: ComponentChildren;
   readonly lead?: ComponentChildren;
   readonly actions?: ComponentChildren;
+  /** A list, which takes the whole width; text is easier to read in less of it. */
+  readonly wide?: boolean;
   readonly children: ComponentChildren;
 }
 
 /** The head of a screen: one heading, one sentence, and what can be done here. */
-export function ScreenFrame({ title, lead, actions, children }: ScreenProps) {
+export function ScreenFrame({ title, lead, actions, wide = false, children }: ScreenProps) {
   return (
-    <div class="screen">
+    <div class={wide ? 'screen is-wide' : 'screen'}>
       <header class="screen-head">
         <div class="screen-words rows tight">
           <h1>{title}</h1>

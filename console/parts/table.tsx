@@ -1,11 +1,12 @@
-import type { ComponentChildren, RefObject } from 'preact';
-import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { List } from '../data/use-list.ts';
 import { useKeys } from '../navigation/keys.ts';
 import { navigate, remember, remembered } from '../navigation/router.ts';
 import { type Word, WordBadge } from './badge.tsx';
 import { fittingColumns, useNarrow, useRoom } from './fitting-columns.ts';
 import { Empty, type EmptyProps, Loading, Problem } from './states.tsx';
+import { useVisibleRows } from './visible-rows.ts';
 
 export interface Column<T> {
   readonly title: string;
@@ -15,11 +16,10 @@ export interface Column<T> {
   readonly width: string;
   readonly cell: (row: T) => ComponentChildren;
   readonly align?: 'right';
-  /**
-   * On a narrow screen a row becomes a card: `line` cells stand in its second line. The others are left out there, and
-   * from the left where a wider screen has no room for all.
-   */
+  /** On a narrow screen a row becomes a card: `line` cells stand in its second line. The others are left out there. */
   readonly narrow?: 'head' | 'line';
+  /** Where a wider screen has no room for all, the smallest number is left out first; without one, never. */
+  readonly yields?: number;
 }
 
 /** A state with its dot; it heads the card of a narrow screen. */
@@ -126,20 +126,18 @@ function Table<T>({ label, columns, list: { rows, keyOf, more, loadMore }, hrefO
   const shown = narrow ? columns.filter((column) => column.narrow !== undefined) : fittingColumns(columns, room);
   const grid = narrow ? undefined : { gridTemplateColumns: shown.map(({ width }) => width).join(' ') };
   const open = (row: T, event: { readonly target: EventTarget | null }) => {
+    remember({ row: keyOf(row) });
     const inner = event.target instanceof Element && event.target.closest('a, button, input') !== null;
     if (!inner && hrefOf !== undefined && getSelection()?.isCollapsed !== false) navigate(hrefOf(row));
   };
   return (
-    <table class="table panel" aria-label={label} aria-rowcount={more ? -1 : rows.length + 1}>
-      <thead class="table-head">
-        <tr class="table-row" aria-rowindex={1} style={grid}>
-          {shown.map(({ title, head, align }) => (
-            <th key={title} scope="col" class={align === 'right' ? 'number' : undefined}>
-              {head ?? title}
-            </th>
-          ))}
-        </tr>
-      </thead>
+    <table
+      class="table panel"
+      aria-label={label}
+      aria-colcount={columns.length}
+      aria-rowcount={more ? -1 : rows.length + 1}
+    >
+      <Head columns={shown} grid={grid} />
       <tbody class="table-body" ref={body} style={{ height: `${rows.length * rowHeight}px` }}>
         {rows.slice(first, last).map((row, offset) => {
           const index = first + offset;
@@ -151,17 +149,13 @@ function Table<T>({ label, columns, list: { rows, keyOf, more, loadMore }, hrefO
               tabIndex={index === Math.max(0, active) ? 0 : -1}
               class={`table-row${hrefOf === undefined ? '' : ' opens'}`}
               style={{ ...grid, transform: `translateY(${index * rowHeight}px)` }}
-              onClick={(event) => {
-                remember({ row: keyOf(row) });
-                open(row, event);
-              }}
+              onClick={(event) => open(row, event)}
               onFocus={() => {
                 position.current = index;
                 setActive(index);
               }}
               onKeyDown={(event) => {
                 if (event.key !== 'Enter' || event.target !== event.currentTarget) return;
-                remember({ row: keyOf(row) });
                 open(row, { target: null });
               }}
             >
@@ -183,57 +177,21 @@ function Table<T>({ label, columns, list: { rows, keyOf, more, loadMore }, hrefO
   );
 }
 
-/** Rows that are drawn above and below the window, so that scrolling shows no gap. */
-const OVERSCAN = 12;
-/** As `--row` and `--card-row` of the styles, in rem. */
-const ROW_REM = { wide: 2.5, narrow: 4.5 } as const;
-/** Height of what stays at the top of the window, in pixels. */
-const STICKY_PX = 120;
+type HeadOf = {
+  columns: readonly Pick<Column<never>, 'title' | 'head' | 'align'>[];
+  grid: JSX.CSSProperties | undefined;
+};
 
-/** The rows [first, last) are to be drawn; `reveal` scrolls one into the window. */
-function useVisibleRows(body: RefObject<HTMLElement | null>, count: number, more: boolean, onEnd: () => void) {
-  const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
-  const rowHeight = (useNarrow() ? ROW_REM.narrow : ROW_REM.wide) * rem;
-  const [range, setRange] = useState({ first: 0, last: 50 });
-
-  const measure = useCallback(() => {
-    if (body.current === null) return;
-    const above = -body.current.getBoundingClientRect().top;
-    const first = Math.max(0, Math.floor(above / rowHeight) - OVERSCAN);
-    const last = Math.min(count, Math.ceil((above + innerHeight) / rowHeight) + OVERSCAN);
-    setRange((before) => (before.first === first && before.last === last ? before : { first, last }));
-  }, [body, count, rowHeight]);
-
-  useLayoutEffect(measure, [measure]);
-  useEffect(() => {
-    let frame = 0;
-    const onScroll = () => {
-      cancelAnimationFrame(frame);
-      frame = requestAnimationFrame(measure);
-    };
-    addEventListener('scroll', onScroll, { passive: true });
-    addEventListener('resize', onScroll);
-    return () => {
-      cancelAnimationFrame(frame);
-      removeEventListener('scroll', onScroll);
-      removeEventListener('resize', onScroll);
-    };
-  }, [measure]);
-
-  const atEnd = more && count > 0 && range.last >= count;
-  useEffect(() => {
-    if (atEnd) onEnd();
-  }, [atEnd, onEnd]);
-
-  const reveal = useCallback(
-    (index: number) => {
-      if (body.current === null) return;
-      const top = body.current.getBoundingClientRect().top + index * rowHeight;
-      if (top < STICKY_PX) scrollBy(0, top - STICKY_PX);
-      else if (top + rowHeight > innerHeight - rowHeight) scrollBy(0, top + 2 * rowHeight - innerHeight);
-      measure();
-    },
-    [body, rowHeight, measure],
+function Head({ columns, grid }: HeadOf) {
+  return (
+    <thead class="table-head">
+      <tr class="table-row" aria-rowindex={1} style={grid}>
+        {columns.map(({ title, head, align }) => (
+          <th key={title} scope="col" class={align === 'right' ? 'number' : undefined}>
+            {head ?? title}
+          </th>
+        ))}
+      </tr>
+    </thead>
   );
-  return { ...range, rowHeight, reveal };
 }

@@ -29,6 +29,7 @@ function columns(): readonly Column<AuditRecord>[] {
     { title: 'On', width: 'minmax(9rem, 2fr)', narrow: 'line', cell: (entry) => <Targets entry={entry} /> },
     {
       title: 'Details',
+      yields: 1,
       width: 'minmax(6rem, 2fr)',
       cell: ({ details }) => (
         <span class="truncate soft" title={details}>
@@ -36,7 +37,7 @@ function columns(): readonly Column<AuditRecord>[] {
         </span>
       ),
     },
-    { title: 'Result', width: 'minmax(7rem, 1fr)', cell: ({ result }) => <Result result={result} /> },
+    { title: 'Result', yields: 2, width: 'minmax(7rem, 1fr)', cell: ({ result }) => <Result result={result} /> },
   ];
 }
 
@@ -108,6 +109,7 @@ export function AuditScreen() {
   const kinds = [...new Set([...(what === undefined ? [] : [what]), ...list.rows.map((entry) => entry.what)])].sort();
   return (
     <ScreenFrame
+      wide
       title="Audit log"
       lead="Every change and every look at a recipient. Entries can be read, never changed."
     >

@@ -188,7 +188,13 @@ const columns = (tenant: string): readonly Column<RecipientView>[] => [
   })),
   { title: 'Reason', width: 'minmax(8rem, 2fr)', narrow: 'line', cell: ({ reason }) => reason ?? '–' },
   { title: 'Events', width: 'minmax(8rem, 2fr)', narrow: 'line', cell: ({ events }) => events.join(', ') || '–' },
-  { title: 'Processed', width: '7rem', align: 'right', cell: ({ processed_at }) => <Time at={processed_at} /> },
+  {
+    title: 'Processed',
+    yields: 1,
+    width: '7rem',
+    align: 'right',
+    cell: ({ processed_at }) => <Time at={processed_at} />,
+  },
 ];
 
 /** Recipients by state, without addresses and names. */

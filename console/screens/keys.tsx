@@ -28,13 +28,15 @@ function columns(onRevoke: ((key: KeyView) => void) | undefined): readonly Colum
     { title: 'May', width: 'minmax(7rem, 2fr)', narrow: 'line', cell: ({ scopes }) => scopes.join(', ') },
     {
       title: 'Per second',
+      yields: 1,
       width: '4.5rem',
       align: 'right',
       cell: ({ rate_limit }) => (rate_limit === undefined ? <span class="faint">default</span> : count(rate_limit)),
     },
-    { title: 'Created', width: '6rem', align: 'right', cell: ({ created_at }) => <Time at={created_at} /> },
+    { title: 'Created', yields: 2, width: '6rem', align: 'right', cell: ({ created_at }) => <Time at={created_at} /> },
     {
       title: 'Ends',
+      yields: 3,
       width: '6rem',
       align: 'right',
       cell: ({ revoked_at, expires_at }) =>
@@ -71,6 +73,7 @@ export function KeysScreen() {
   };
   return (
     <ScreenFrame
+      wide
       title="Keys"
       lead="Producers identify themselves to the API by a key. A key belongs to one tenant; its secret is shown once."
       actions={operator && <Button name="New key" icon="plus" kind="primary" onClick={() => setAsked('new')} />}

@@ -38,7 +38,7 @@ const WORDS = { ...RECIPIENT_WORDS, unreadable: { name: 'Unreadable', tone: 'bad
 const COLUMNS: readonly Column<KnownEmail>[] = [
   stateColumn('State', '8rem', ({ state }) => WORDS[state]),
   EMAIL_COLUMN,
-  { title: 'Newsletter', width: 'minmax(6rem, 1fr)', cell: ({ newsletter_id }) => newsletter_id },
+  { title: 'Newsletter', yields: 1, width: 'minmax(6rem, 1fr)', cell: ({ newsletter_id }) => newsletter_id },
   { title: 'Reason', width: 'minmax(8rem, 1fr)', narrow: 'line', cell: ({ reason = '–' }) => reason },
   { title: 'Events', width: 'minmax(8rem, 2fr)', narrow: 'line', cell: ({ events }) => events.join(', ') || '–' },
   {

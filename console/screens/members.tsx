@@ -32,7 +32,7 @@ const columns = (tenant: string): readonly Column<ListedMember>[] => [
   })),
   { title: 'Gets', width: 'minmax(8rem, 2fr)', narrow: 'line', cell: ({ gets }) => gets.join(', ') || 'nothing' },
   { title: 'Status', width: '6rem', narrow: 'line', cell: ({ status }) => status },
-  { title: 'Labels', width: 'minmax(6rem, 1fr)', cell: ({ labels }) => labels.join(', ') || '–' },
+  { title: 'Labels', yields: 1, width: 'minmax(6rem, 1fr)', cell: ({ labels }) => labels.join(', ') || '–' },
   { title: 'Since', width: '7rem', align: 'right', narrow: 'line', cell: ({ created_at }) => <Time at={created_at} /> },
 ];
 
@@ -58,6 +58,7 @@ export function MembersScreen() {
   const close = () => setAsked(undefined);
   return (
     <ScreenFrame
+      wide
       title="Members"
       lead="Without addresses and names: the page of a member shows them to operators."
       actions={

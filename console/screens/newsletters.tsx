@@ -28,6 +28,7 @@ const columns = (names: ReadonlyMap<string, string>): readonly Column<ListedEmai
   },
   {
     title: 'Segment',
+    yields: 1,
     width: 'minmax(6rem, 1fr)',
     cell: ({ segment }) => <code class="truncate">{segment ?? 'everyone'}</code>,
   },
@@ -38,8 +39,8 @@ const columns = (names: ReadonlyMap<string, string>): readonly Column<ListedEmai
     narrow: 'line',
     cell: ({ email_count }) => (email_count === null ? '–' : count(email_count)),
   },
-  { title: 'Delivered', width: '5rem', align: 'right', cell: ({ rates }) => percent(rates?.delivered) },
-  { title: 'Opened', width: '5rem', align: 'right', cell: ({ rates }) => percent(rates?.opened) },
+  { title: 'Delivered', yields: 3, width: '5rem', align: 'right', cell: ({ rates }) => percent(rates?.delivered) },
+  { title: 'Opened', yields: 2, width: '5rem', align: 'right', cell: ({ rates }) => percent(rates?.opened) },
   {
     title: 'Created',
     width: '6rem',
@@ -102,6 +103,7 @@ export function NewslettersScreen() {
   const { publications, tenants, tenant, emails, own, refresh, problem } = useNewsletters(query.get('tenant'));
   return (
     <ScreenFrame
+      wide
       title="Newsletters"
       lead={
         own.length > 0 && (

@@ -42,8 +42,8 @@ const columns = (pageOf: (log_id: string) => string): readonly Column<Notificati
     narrow: 'line',
     cell: (row) => channelName(row['channel'] ?? text(row, 'notification_type').toLowerCase()),
   },
-  { title: 'Priority', width: '5rem', narrow: 'line', cell: (row) => text(row, 'priority') || '–' },
-  { title: 'Tenant', width: 'minmax(6rem, 1fr)', narrow: 'line', cell: (row) => text(row, 'tenant_id') },
+  { title: 'Priority', yields: 1, width: '5rem', narrow: 'line', cell: (row) => text(row, 'priority') || '–' },
+  { title: 'Tenant', yields: 2, width: 'minmax(6rem, 1fr)', narrow: 'line', cell: (row) => text(row, 'tenant_id') },
   {
     title: 'Last error',
     width: 'minmax(13rem, 3fr)',
@@ -59,15 +59,17 @@ const columns = (pageOf: (log_id: string) => string): readonly Column<Notificati
       );
     },
   },
-  { title: 'Attempts', width: '5rem', align: 'right', cell: (row) => text(row, 'send_attempts') || '0' },
+  { title: 'Attempts', yields: 4, width: '5rem', align: 'right', cell: (row) => text(row, 'send_attempts') || '0' },
   {
     title: 'Next try',
+    yields: 5,
     width: '6rem',
     align: 'right',
     cell: (row) => <Time at={nextTryOf(row)} />,
   },
   {
     title: 'Created',
+    yields: 3,
     width: '6rem',
     align: 'right',
     narrow: 'head',
@@ -123,6 +125,7 @@ export function NotificationsScreen() {
   const pageOf = (log_id: string) => pageInList(log_id, { ...Object.fromEntries(query), period: undefined, from });
   return (
     <ScreenFrame
+      wide
       title="Notifications"
       actions={
         <>

@@ -253,3 +253,37 @@ it('offers the tenants and newsletters of all pages', async () => {
   await page.context().close();
   await fake.close();
 });
+
+const LISTS = ['/notifications', '/newsletters', '/newsletters/members', '/newsletters/emails/EM1', '/keys', '/audit'];
+
+/** Of each table of the page, how many columns it has and which are seen. */
+async function columnsAt(path: string, width: number): Promise<{ all: number; seen: string[] }[]> {
+  const { page } = await openTab(browser, served.url, { viewport: { width, height: 900 } });
+  await page.goto(path);
+  await page.locator('table[aria-colcount]').first().waitFor();
+  const tables = await page.locator('table[aria-colcount]').all();
+  const found = tables.map(async (table) => ({
+    all: Number(await table.getAttribute('aria-colcount')),
+    seen: await table.getByRole('columnheader').allInnerTexts(),
+  }));
+  const columns = await Promise.all(found);
+  await page.context().close();
+  return columns;
+}
+
+it.each(LISTS)('each column of %s is seen on a wide screen, so that none is added for nobody', async (path) => {
+  const columns = await columnsAt(path, 1_600);
+  expect(columns.map(({ seen }) => seen.length)).toEqual(columns.map(({ all }) => all));
+});
+
+it.each([1_600, 1_360])('attempts and the next try of notifications are seen at %i px', async (width) => {
+  const [columns] = await columnsAt('/notifications', width);
+  expect(columns?.seen).toEqual(expect.arrayContaining(['Attempts', 'Next try', 'Last error', 'Created']));
+});
+
+it('a list takes the width of a wide screen', async () => {
+  const { page } = await openTab(browser, served.url, { viewport: { width: 1_920, height: 900 } });
+  await page.goto('/notifications');
+  const box = await page.getByRole('table').boundingBox();
+  expect(box?.width).toBeGreaterThan(1_500);
+});
