@@ -96,7 +96,7 @@ async function demonstrate(runtime: LocalRuntime, signal: AbortSignal): Promise<
 
 /** Runs the job as an operator does, as a command in its own process. */
 function runJob(signal: AbortSignal): Promise<number> {
-  const command = ['--import', 'tsx', join(PROJECT_ROOT, 'src', 'batch', 'notification-retry.ts'), '--local', '--wait'];
+  const command = [join(PROJECT_ROOT, 'src', 'batch', 'notification-retry.ts'), '--local', '--wait'];
   const child = spawn(pinnedNode(), command, {
     cwd: PROJECT_ROOT,
     stdio: ['ignore', 'inherit', 'inherit'],

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { PROJECT_ROOT } from '../support/project-root.ts';
 
 const run = async (...args: string[]) => {
-  const command = ['--import', 'tsx', 'src/batch/batch-sending-service-job.ts', ...args];
+  const command = ['src/batch/batch-sending-service-job.ts', ...args];
   try {
     const { stdout, stderr } = await promisify(execFile)(process.execPath, command, { cwd: PROJECT_ROOT });
     return { code: 0, stdout, stderr };

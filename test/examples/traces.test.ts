@@ -27,7 +27,7 @@ describe('the example that makes traces of log lines', () => {
       'START RequestId: 5',
       '{"half":',
     ].join('\n');
-    const { stdout } = spawnSync(process.execPath, ['--import', 'tsx', 'examples/traces/main.ts'], {
+    const { stdout } = spawnSync(process.execPath, ['examples/traces/main.ts'], {
       cwd: PROJECT_ROOT,
       input,
       encoding: 'utf8',

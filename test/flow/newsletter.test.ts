@@ -20,9 +20,8 @@ afterAll(() => flow.end(), 60_000);
 
 const job = async (email_id: string) => {
   const args = ['src/batch/batch-sending-service-job.ts', `--email-id=${email_id}`, '--local', '--json'];
-  const tsx = join(PROJECT_ROOT, 'node_modules', '.bin', 'tsx');
   const [script = '', ...rest] = args;
-  return promisify(execFile)(tsx, [join(PROJECT_ROOT, script), ...rest], { cwd: flow.directory });
+  return promisify(execFile)(process.execPath, [join(PROJECT_ROOT, script), ...rest], { cwd: flow.directory });
 };
 
 describe('batch-sending-service-job.md', () => {

@@ -133,7 +133,7 @@ function printTo(device: string) {
     process.exitCode = await new Promise((resolve) => setTimeout(resolve, 50, 0));
     print('and more\\n');`;
   const stdout = openSync(device, 'w');
-  const { status, stderr } = spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', code], {
+  const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', code], {
     cwd: PROJECT_ROOT,
     stdio: ['ignore', stdout, 'pipe'],
     encoding: 'utf8',

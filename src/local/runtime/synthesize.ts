@@ -126,7 +126,7 @@ async function lockWhenFree(path: string, signal: AbortSignal): Promise<() => vo
 async function runApp(outDir: string, signal: AbortSignal, parts: LocalParts): Promise<void> {
   signal.throwIfAborted();
   const cdkJson = objectAt(JSON.parse(readFileSync(join(PROJECT_ROOT, 'cdk.json'), 'utf8')), 'cdk.json');
-  const child = spawn(pinnedNode(), ['--import', 'tsx', 'bin/app.ts'], {
+  const child = spawn(pinnedNode(), ['bin/app.ts'], {
     cwd: PROJECT_ROOT,
     env: {
       ...process.env,

@@ -41,7 +41,7 @@ const held = (text: string) => writeFileSync(join(directory, '.lock'), text);
 async function holder(): Promise<ChildProcess> {
   const child = spawn(
     process.execPath,
-    ['--import', 'tsx', join(PROJECT_ROOT, 'test', 'support', 'client', 'lock-holder.ts'), directory],
+    [join(PROJECT_ROOT, 'test', 'support', 'client', 'lock-holder.ts'), directory],
     { stdio: ['ignore', 'pipe', 'inherit'] },
   );
   holders.push(child);

@@ -61,7 +61,7 @@ export class Commands {
     return { code, stdout: written.out, stderr: written.err };
   }
 
-  /** BATCH-952 as `npm run` starts it on any Node. */
+  /** BATCH-952 as `npm run` starts it. */
   jobProcess(args: readonly string[]): Promise<Ended> {
     return this.#process(JOB, args);
   }
@@ -79,9 +79,9 @@ export class Commands {
   }
 
   #process(command: string, args: readonly string[]): Promise<Ended> {
-    const tsx = join(this.#root, 'node_modules', '.bin', 'tsx');
     return new Promise((resolve) => {
-      execFile(tsx, [join(this.#root, command), ...args], { cwd: this.#directory }, (error, stdout, stderr) => {
+      const line = [join(this.#root, command), ...args];
+      execFile(process.execPath, line, { cwd: this.#directory }, (error, stdout, stderr) => {
         resolve({ code: typeof error?.code === 'number' ? error.code : error ? -1 : 0, stdout, stderr });
       });
     });
