@@ -27,18 +27,18 @@ const ANSWER_SECONDS = 0.3;
 /** How long outcomes of a batch wait for one another, at most. */
 const GATHER_SECONDS = 0.1;
 /** CPU per webhook, with answers after 20 to 300 ms (docs/benchmarks.md, upper bound). */
-const CPU_SECONDS = 0.004;
+export const CPU_SECONDS = 0.004;
 /** Rows that the dispatcher sends per second at 256 MB (docs/architecture.md, Budget: CPU per notification). */
 const DISPATCHED_PER_SECOND = 2_200;
-const BATCH = LANE_SETTINGS.batchSize.standard.webhook.standard;
+export const BATCH = LANE_SETTINGS.batchSize.standard.webhook.standard;
 /** MB with which Lambda gives a whole core. */
-const CORE_MB = 1_769;
+export const CORE_MB = 1_769;
 /** Peaks are uneven; nothing runs at its limit. */
 const MARGIN = 1.25;
 const DEFAULT_STANDARD_CONCURRENCY = LANE_SETTINGS.concurrency.standard.webhook.standard;
 
 /** What one notification costs that is taken in from another writer and delivered by its first retry. */
-const PER_NOTIFICATION = {
+export const PER_NOTIFICATION = {
   /** The writer's row with its entry in notification_index, 4 to take it in, 4 for the retry. */
   write_units: 2 + 4 + 4,
   read_units: 1,
@@ -49,7 +49,7 @@ const PER_NOTIFICATION = {
 } as const;
 
 /** Seconds of a batch: the slowest answer, and the CPU at the function's share of a core. */
-function batchSeconds(memory_mb: number): number {
+export function batchSeconds(memory_mb: number): number {
   return ANSWER_SECONDS + GATHER_SECONDS + (BATCH * CPU_SECONDS) / Math.min(1, memory_mb / CORE_MB);
 }
 
