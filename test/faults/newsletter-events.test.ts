@@ -191,7 +191,7 @@ const MOVED_WHILE_THE_ANSWER_WAS_LOST: [string, Happening[], number, number] = [
 describe('any events, unsubscriptions and new addresses, in any order, twice, late, of nobody, while storage fails', () => {
   it('end in what they say: bits, states, counts, suppressions and unsubscriptions', async () => {
     let [refused, moved, resolved] = [0, 0, 0];
-    const runs = Number(process.env['NEWSLETTER_FAULT_RUNS'] ?? 150);
+    const runs = Number(process.env['NEWSLETTER_FAULT_RUNS'] ?? 100);
     await fc.assert(
       fc.asyncProperty(
         fc.string({ unit: fc.constantFrom('s', 's', 'u', 'u'), minLength: PEOPLE, maxLength: PEOPLE }),

@@ -3,7 +3,7 @@ import { drawHistory, type RandomHistory, shrink } from '../../tools/simulation/
 import { HOSTILE_KINDS, hostileRow } from '../support/intruder-rows.ts';
 import { SEED } from '../support/seed.ts';
 
-const RUNS = Number(process.env['FAULT_RUNS'] ?? 200);
+const RUNS = Number(process.env['FAULT_RUNS'] ?? 120);
 
 /**
  * Histories that broke a promise once: a refill walked the index in vain, a letter was redriven before its death, a corrected

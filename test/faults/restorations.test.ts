@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { drawHistory, shrink } from '../../tools/simulation/histories/random-history.ts';
 import { SEED } from '../support/seed.ts';
 
-const RUNS = Number(process.env['FAULT_RUNS'] ?? 150);
+const RUNS = Math.ceil(Number(process.env['FAULT_RUNS'] ?? 500) / 5);
 
 /** What the stories have to tell of, or they say little. */
 const TOLD = [

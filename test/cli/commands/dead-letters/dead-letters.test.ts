@@ -250,7 +250,7 @@ describe('dlq drop', () => {
 });
 
 describe('a dead-letter queue that holds more than a walk sees before the first ones are back', () => {
-  const COUNT = process.env['FULL'] === undefined ? 1_000 : 20_000;
+  const COUNT = process.env['FULL'] === undefined ? 400 : 20_000;
   const LIVE = COUNT / 4;
 
   /** Letters of which the first few are of dead notifications; the others are stale, because their row has gone. */
