@@ -154,7 +154,7 @@ export function networkFault(
 export const PAGE = /^\s*<(!doctype|html|head|body|\?xml)\b/i;
 
 const KINDS: readonly (readonly [RegExp, string])[] = [
-  [/^HTTP\/\d\.\d[ \t]+\d{3}(?!\d)/, 'a head of more than 64 KB'],
+  [/^HTTP\/\d\.\d[ \t]+\d{3}(?!\d)[^\n]*\n/, 'a head of more than 64 KB'],
   [/^(HTTP|ICY)\b/i, 'a status line that is not in HTTP/1'],
   [PAGE, 'a page without a head'],
   [/^SSH-/, 'the greeting of an SSH server'],
