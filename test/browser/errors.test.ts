@@ -160,17 +160,16 @@ it('says what to do when its script does not start', async () => {
   await served.close();
 });
 
-it('tells first which provider is down, and leads to what it holds', async () => {
+it('tells first which alarm rings and which provider is down, and leads to what it holds', async () => {
   const served = await startFakeConsole({});
   const { page } = await openTab(browser, served.url);
   await page.goto('/');
-  await page.getByRole('link', { name: 'What it holds' }).waitFor();
-  expect(await page.getByRole('heading', { level: 2 }).first().textContent()).toBe('Providers that are down');
-  const held = new URL(
-    (await page.getByRole('link', { name: 'What it holds' }).getAttribute('href')) ?? '',
-    served.url,
-  );
-  expect(Object.fromEntries(held.searchParams)).toEqual({ channel: 'teams', integration: 'IC7', status: 'RETRY' });
+  const link = page.getByRole('link', { name: /^\d+ notifications? held$/ });
+  await link.waitFor();
+  const titles = await page.getByRole('heading', { level: 2 }).allTextContents();
+  expect(titles.slice(0, 2)).toEqual(['Alarms that ring', 'Providers that are down']);
+  const held = new URL((await link.getAttribute('href')) ?? '', served.url);
+  expect(Object.fromEntries(held.searchParams)).toEqual({ channel: 'teams', integration: 'IC7', status: 'held' });
   await page.context().close();
   await served.close();
 });
