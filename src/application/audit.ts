@@ -49,16 +49,12 @@ interface RepeatableRequest {
   readonly input: { readonly request_id: string };
 }
 
-interface KeyedDeps {
-  readonly hashKey: () => Promise<string>;
-}
-
 /** Runs a decision of the page, which repeats a request that was not answered: each request_id decides once. */
 export async function decideOnce<A>(
   { audit, run }: Decision<A>,
   route: string,
   { caller: { who, role }, path, input }: RepeatableRequest,
-  deps: AuditDeps & KeyedDeps,
+  deps: AuditDeps & { readonly hashKey: () => Promise<string> },
 ): Promise<Decided<A>> {
   if (audit === undefined) return { ...(await run()), repeated: false };
   const { request_id } = input;

@@ -44,11 +44,6 @@ export const ROUTES_OF_THE_PAGE = `function handler(event) {
   return request;
 }`;
 
-export interface ConsolePageProps {
-  readonly config: StageConfig;
-  readonly api: IOrigin;
-}
-
 /** The page's files in a private bucket, and CloudFront in front of them and of the routes. */
 export class ConsolePage extends Construct {
   readonly url: string;
@@ -57,7 +52,7 @@ export class ConsolePage extends Construct {
   private readonly config: StageConfig;
   private tokenOrigins: readonly string[] = [];
 
-  constructor(scope: Construct, id: string, { config, api }: ConsolePageProps) {
+  constructor(scope: Construct, id: string, { config, api }: { readonly config: StageConfig; readonly api: IOrigin }) {
     super(scope, id);
     this.config = config;
     this.bucket = new Bucket(this, 'Files', {

@@ -71,11 +71,6 @@ export interface ImportWindow {
   readonly faults: readonly LineFault[];
 }
 
-interface WindowResult {
-  readonly created: number;
-  readonly changed: number;
-}
-
 export async function* checkedWindows(
   windows: AsyncIterable<readonly LineRecord[]>,
   rules: ImportRules,
@@ -100,7 +95,7 @@ export async function storeWindow(
   { members }: ImportWindow,
   { tenant_id }: Pick<ImportRules, 'tenant_id'>,
   deps: UpsertDeps,
-): Promise<WindowResult> {
+): Promise<{ readonly created: number; readonly changed: number }> {
   const result = { created: 0, changed: 0 };
   for (const round of withoutRepeats(members)) {
     const batches = groupsOf(round, MAX_UPSERTS);

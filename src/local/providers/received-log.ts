@@ -30,19 +30,13 @@ export interface Filter {
 const KEPT = 20_000;
 const CREDENTIAL_HEADERS = ['authorization', 'cookie'];
 
-interface Counts {
-  attempts: number;
-  accepted: number;
-  readonly firstAt: number;
-}
-
 /** The requests that the simulated providers received. With a file they survive the runtime. */
 export class ReceivedLog {
   readonly #file: string | undefined;
   readonly #append: (entry: Received & { readonly key: string }) => void;
   readonly #clock: () => number;
   #entries: Received[] = [];
-  readonly #counts = new Map<string, Counts>();
+  readonly #counts = new Map<string, { attempts: number; accepted: number; readonly firstAt: number }>();
   #lastId = 0;
 
   constructor(file?: string, clock: () => number = Date.now) {

@@ -125,14 +125,8 @@ function row({ index, channel, priority, outcome }: Sample, simulator: string, n
   };
 }
 
-interface SampleText {
-  readonly subject: string;
-  readonly body: string;
-  readonly format: MessageFormat;
-}
-
 /** Texts of the sample notifications, in both languages of the source documents and in all three formats. */
-const SAMPLE_TEXTS: readonly SampleText[] = [
+const SAMPLE_TEXTS: readonly { readonly subject: string; readonly body: string; readonly format: MessageFormat }[] = [
   {
     subject: '【スキル更新】佐々木さんのスキル情報が更新されました',
     body: '佐々木さん\n\n次のスキルが更新されました。\n\nスキル: TypeScript\n更新者: 小林\n\n※このメールは自動送信です。',

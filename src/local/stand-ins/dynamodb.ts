@@ -44,17 +44,12 @@ export async function startDynamodb(
 
 export type DynamodbEngine = 'dynoxide' | 'dynamodb-local';
 
-interface Command {
-  readonly name: DynamodbEngine;
-  readonly line: readonly string[];
-}
-
 async function commandFor(
   port: number,
   dataDir: string | undefined,
   cacheDir: string,
   engine: DynamodbEngine | undefined,
-): Promise<Command> {
+): Promise<{ readonly name: DynamodbEngine; readonly line: readonly string[] }> {
   const binary = engine === 'dynamodb-local' ? undefined : dynoxideBinary();
   if (binary !== undefined) {
     const store = dataDir === undefined ? [] : ['--db-path', join(dataDir, 'dynamodb.sqlite')];

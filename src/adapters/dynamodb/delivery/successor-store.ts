@@ -112,17 +112,12 @@ export interface Owned extends ContentOwner {
   readonly life?: number;
 }
 
-interface Keys {
-  readonly sealer: Sealer;
-  readonly hashKey: () => Promise<string>;
-}
-
 /** What is stored, with what its writer, or an operator, has put in place of a part of it. */
 export async function amendedItem(
   owner: Owned,
   given: Partial<NotificationContent>,
   stored: Item,
-  { sealer, hashKey }: Keys,
+  { sealer, hashKey }: { readonly sealer: Sealer; readonly hashKey: () => Promise<string> },
 ): Promise<Item> {
   const { log_id, tenant_id, expires_at } = owner;
   const { recipient, subject, body, format, fallback } = given;

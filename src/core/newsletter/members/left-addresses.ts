@@ -6,18 +6,12 @@ import type { MemberStore } from '../model/ports.ts';
 /** What carries the facts of an address to the next one of a member. */
 export type Carrying = 'find' | 'facts' | 'suppress' | 'unsubscribe' | 'settleMove';
 
-interface Move {
-  readonly tenant_id: string;
-  readonly from: string;
-  readonly to: string;
-}
-
 /**
  * A member who gets another address keeps what the person decided: unsubscriptions, and that mail of ours is not wanted
  * at all. That an address bounced says nothing of the next one.
  */
 export async function carryFacts(
-  moves: readonly Move[],
+  moves: readonly { readonly tenant_id: string; readonly from: string; readonly to: string }[],
   members: Pick<MemberStore, 'facts' | 'suppress' | 'unsubscribe'>,
 ): Promise<void> {
   for (const { tenant_id, from, to } of moves) {
