@@ -4,8 +4,7 @@ import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member
 import { createNewsletterStore } from '../../src/adapters/dynamodb/newsletter/newsletter-store.ts';
 import { createMemberSealing } from '../../src/adapters/recipient/member-sealing.ts';
 import { createApi } from '../shared/api/api-function.ts';
-import { memberRoutes } from '../shared/api/member-routes.ts';
-import { newsletterRoutes } from '../shared/api/newsletter-routes.ts';
+import { memberRoutes, newsletterRoutes } from '../shared/api/newsletter-routes.ts';
 import { createApiDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { apiNewslettersEnv } from '../shared/runtime/newsletter-env.ts';
 import { bindFunction } from '../shared/runtime/observability.ts';

@@ -49,7 +49,7 @@ export class BreakerGate implements ProviderGate {
       const isBack = await Promise.race([probe, this.#deps.pause(BATCH_WAIT_MS)]);
       return isBack === true ? this.#sendOrStartSlowly(id, row, named) : this.#hold(breaker, row);
     }
-    if (named && this.#probes.passesNamed(id)) return this.#sendNamed(id);
+    if (named && this.#probes.passesNamed(id)) return this.#sendProbe(id, this.#probes.beginNamed(id));
     return epochMs(breaker.probe_at) > this.#now() ? this.#hold(breaker, row) : this.#probe(breaker, row);
   }
 
@@ -82,9 +82,8 @@ export class BreakerGate implements ProviderGate {
     };
   }
 
-  /** Others of the batch that were asked for by name wait for its answer, as for a probe's. */
-  #sendNamed(id: string): Admission {
-    const end = this.#probes.beginNamed(id);
+  /** A probe: others of the batch wait for its answer. @param end moves the breaker on by the provider's answer */
+  #sendProbe(id: string, end: (result: SendResult) => Promise<void>): Admission {
     return {
       do: 'send',
       report: async (result) => {
@@ -98,17 +97,9 @@ export class BreakerGate implements ProviderGate {
   async #probe(breaker: Breaker, row: NotificationRow): Promise<Admission> {
     const { id } = breaker;
     const end = await this.#probes.begin(breaker);
-    if (end === undefined) {
-      const open = this.#openBreaker(id);
-      return open === undefined ? this.#sendOrStartSlowly(id, row) : this.#hold(open, row);
-    }
-    return {
-      do: 'send',
-      report: async (result) => {
-        await end(result);
-        return this.#isExcused(id, result);
-      },
-    };
+    if (end !== undefined) return this.#sendProbe(id, end);
+    const open = this.#openBreaker(id);
+    return open === undefined ? this.#sendOrStartSlowly(id, row) : this.#hold(open, row);
   }
 
   async #hold(breaker: Breaker, row: NotificationRow): Promise<Admission> {

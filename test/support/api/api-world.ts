@@ -5,8 +5,7 @@ import { GetItemCommand, PutItemCommand, ScanCommand } from '@aws-sdk/client-dyn
 import { createApi, type ServedRoute } from '../../../functions/shared/api/api-function.ts';
 import { emailRoutes } from '../../../functions/shared/api/email-routes.ts';
 import { type IntakeRouteDeps, intakeRoutes } from '../../../functions/shared/api/intake-routes.ts';
-import { memberRoutes } from '../../../functions/shared/api/member-routes.ts';
-import { newsletterRoutes } from '../../../functions/shared/api/newsletter-routes.ts';
+import { memberRoutes, newsletterRoutes } from '../../../functions/shared/api/newsletter-routes.ts';
 import { notificationRoutes } from '../../../functions/shared/api/notification-routes.ts';
 import { tokenRoutes } from '../../../functions/shared/api/token-routes.ts';
 import { createApiKeyStore, newApiKey } from '../../../src/adapters/api-keys/api-key.ts';

@@ -1,5 +1,5 @@
 import { notLater, sequenceValue } from '../../../src/adapters/dynamodb/delivery/content-store.ts';
-import { asRead, holds, isAny } from '../../../src/adapters/dynamodb/table/guards.ts';
+import { asRead } from '../../../src/adapters/dynamodb/table/guards.ts';
 import { CHANGE_TRIES } from '../../../src/core/delivery/ports.ts';
 import {
   type ContentOwner,
@@ -16,6 +16,7 @@ import {
   type RetryRecord,
 } from '../../../src/core/model/notification.ts';
 import { maskedWords } from '../../../src/core/model/text.ts';
+import { holds, isAny } from './guards.ts';
 import type { KeptContent } from './row-stores.ts';
 
 type Given = Partial<NotificationContent>;

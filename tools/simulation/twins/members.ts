@@ -1,5 +1,5 @@
 import { suppressible } from '../../../src/adapters/dynamodb/newsletter/member-items.ts';
-import { holds, isAny, ofVersion } from '../../../src/adapters/dynamodb/table/guards.ts';
+import { ofVersion } from '../../../src/adapters/dynamodb/table/guards.ts';
 import type { Clock } from '../../../src/core/model/time.ts';
 import type {
   Addressee,
@@ -17,6 +17,7 @@ import {
   type Move,
   movesWith,
 } from '../../../src/core/newsletter/model/ports.ts';
+import { holds, isAny } from './guards.ts';
 
 const PAGE = 100;
 const key = (tenant_id: string, id: string) => JSON.stringify([tenant_id, id]);

@@ -1,5 +1,5 @@
 import * as stores from '../../../src/adapters/dynamodb/delivery/delivery-stores.ts';
-import { asRead, type Guard, holds } from '../../../src/adapters/dynamodb/table/guards.ts';
+import { asRead, type Guard } from '../../../src/adapters/dynamodb/table/guards.ts';
 import { STATE_COLUMNS } from '../../../src/adapters/dynamodb/table/item.ts';
 import {
   type ClaimStore,
@@ -26,6 +26,7 @@ import { maskedWords } from '../../../src/core/model/text.ts';
 import type { Clock } from '../../../src/core/model/time.ts';
 import type { CorrectionStore } from '../../../src/core/operator/correct.ts';
 import { memoryContentSteps, putInSteps } from './content-steps.ts';
+import { holds } from './guards.ts';
 import { MemoryShards } from './pipeline-state.ts';
 import { type KeptContent, memoryDueIndex, memoryRowScan, memorySuccessors } from './row-stores.ts';
 

@@ -1,4 +1,4 @@
-import { holds, ofVersion } from '../../../src/adapters/dynamodb/table/guards.ts';
+import { ofVersion } from '../../../src/adapters/dynamodb/table/guards.ts';
 import { isOwnWrite } from '../../../src/core/model/row-change.ts';
 import type { Clock } from '../../../src/core/model/time.ts';
 import {
@@ -18,6 +18,7 @@ import type {
 } from '../../../src/core/newsletter/model/ports.ts';
 import type { BatchEvents } from '../../../src/core/newsletter/model/recipient-state.ts';
 import type { DomainWarming, WarmingStore } from '../../../src/core/newsletter/warming/domain-warming.ts';
+import { holds } from './guards.ts';
 
 /** Items with a version each, as DynamoDB keeps them: read and written by value, and listed by partition. */
 class VersionedItems<T extends { readonly version: number }> {

@@ -1,4 +1,4 @@
-import { isAny, nextVersion } from '../../../src/adapters/dynamodb/table/guards.ts';
+import { nextVersion } from '../../../src/adapters/dynamodb/table/guards.ts';
 import type { DataKeyStore } from '../../../src/adapters/sealing/data-keys.ts';
 import type { Breaker } from '../../../src/core/breaker/breaker.ts';
 import type { BreakerStore } from '../../../src/core/breaker/shared-breakers.ts';
@@ -11,6 +11,7 @@ import {
   type PacingStore,
   type Registers,
 } from '../../../src/core/pacing/registers.ts';
+import { isAny } from './guards.ts';
 
 /** The breakers of PipelineState in memory: a twin of the DynamoDB store that gives the same answers. */
 export class MemoryBreakers {

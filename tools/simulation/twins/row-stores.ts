@@ -1,5 +1,4 @@
 import { isFree, ofGeneration } from '../../../src/adapters/dynamodb/intake/intake-store.ts';
-import { holds, isAny } from '../../../src/adapters/dynamodb/table/guards.ts';
 import type { SuccessorStore } from '../../../src/core/delivery/failover.ts';
 import type { StoredLife } from '../../../src/core/indexing/index-row.ts';
 import type { RowScan } from '../../../src/core/indexing/reconcile.ts';
@@ -17,6 +16,7 @@ import { type DueIndex, type DueItem, type PageCursor, parseWorkQueue } from '..
 import { readEntries } from '../../../src/core/model/work-rules.ts';
 import type { Operation, OperationRows, OperationStore } from '../../../src/core/operator/operations/operation.ts';
 import { matches } from '../../../src/core/operator/search-filter.ts';
+import { holds, isAny } from './guards.ts';
 import type { MemoryShards } from './pipeline-state.ts';
 
 type Stored = Record<string, unknown>;
