@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, it } from 'vitest';
-import { consoleDocument } from '../../src/application/routes/openapi.ts';
 import { CONSOLE_ROUTES } from '../../src/application/routes.ts';
+import { consoleDocument } from '../support/docs/console-document.ts';
 import { PROJECT_ROOT } from '../support/project-root.ts';
 
 describe('the OpenAPI document of the console', () => {

@@ -8,9 +8,9 @@ import { createConsole } from '../../src/application/console.ts';
 import { decisionBody } from '../../src/application/contract/fields.ts';
 import { toCursor } from '../../src/application/cursor.ts';
 import { decision } from '../../src/application/route.ts';
-import { consoleDocument } from '../../src/application/routes/openapi.ts';
 import { CONSOLE_ROUTES, type TypesOf } from '../../src/application/routes.ts';
 import { type Operations, startOperations } from '../support/cli/operations.ts';
+import { consoleDocument } from '../support/docs/console-document.ts';
 
 let ops: Operations;
 beforeAll(async () => {

@@ -17,7 +17,7 @@ import {
   queryParameters,
   reference,
   schemaOf,
-} from '../../../src/http/openapi.ts';
+} from './openapi.ts';
 
 /** The document's components/schemas: the API's own schemas, by the names that generated clients give their types. */
 const SCHEMAS = {

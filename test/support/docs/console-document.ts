@@ -1,4 +1,5 @@
-import { PROBLEMS, type ProblemName, problemType } from '../../core/model/problem.ts';
+import type { AnyRoute } from '../../../src/application/route.ts';
+import { PROBLEMS, type ProblemName, problemType } from '../../../src/core/model/problem.ts';
 import {
   documentHead,
   type Json,
@@ -8,8 +9,7 @@ import {
   queryParameters,
   reference,
   schemaOf,
-} from '../../http/openapi.ts';
-import type { AnyRoute } from '../route.ts';
+} from './openapi.ts';
 
 const STATUSES = [...new Set(Object.values(PROBLEMS).map(({ status }) => status))];
 
