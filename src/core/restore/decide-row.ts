@@ -1,9 +1,17 @@
 import { FAILED_OVER, successorId, successorOf } from '../delivery/failover.ts';
+import { resultOf } from '../delivery/retry-record.ts';
 import { CRASHED } from '../delivery/transitions/settlements.ts';
+import { judge } from '../delivery/verdict.ts';
 import { erasure } from '../forget/forget-one.ts';
 import { planIndex } from '../indexing/index-plan.ts';
 import { isGone } from '../model/history-index.ts';
-import { asNotification, type ForeignRow, hasContent, type NotificationRow } from '../model/notification.ts';
+import {
+  asNotification,
+  type ForeignRow,
+  hasContent,
+  type NotificationRow,
+  type RetryRecord,
+} from '../model/notification.ts';
 import { stamped, withChange } from '../model/row-change.ts';
 import { type RowState, stateOf } from '../model/row-state.ts';
 import { actedOn, names } from './operator-acts.ts';
@@ -12,13 +20,14 @@ import {
   deliveredBy,
   dueAt,
   ended,
+  givenUpAgain,
   type Restored,
   stopped,
   stoppedUntilAsked,
   unrecorded,
   withoutEnd,
 } from './restored-states.ts';
-import type { RestoreTerms, Survivors } from './survivors.ts';
+import type { OperatorAct, RestoreTerms, Survivors } from './survivors.ts';
 import { type Recorded, recordedOf, withAttempts } from './survivors.ts';
 
 interface Case {
@@ -56,7 +65,7 @@ export function decideRow(copy: ForeignRow, survivors: Survivors, terms: Restore
   const one = { row, state: stateOf(row, terms.now), recorded: recordedOf(row, survivors.records), survivors, terms };
   let decided: Decided | undefined;
   for (const rule of RULES) decided ??= rule(one);
-  const final = erasedSince(actedOn(decided ?? asItWas(one), one.recorded.newest, terms), one);
+  const final = erasedSince(actedOn(decided ?? asItWas(one), one, terms), one);
   const put = final.row && { row: final.row === row ? taken : written(row, final.row, terms) };
   const more = final.with && { with: final.with };
   return 'ask' in final
@@ -107,38 +116,81 @@ function livesAnew({ row, survivors }: Case): Decided | undefined {
 
 function untouchedSinceItsEnd({ row, state, recorded }: Case): Decided | undefined {
   const isOver = state === 'delivered' || state === 'stopped' || state === 'set_aside' || state === 'dead';
-  const isRefuted = recorded.all.some(({ retry_status }) => retry_status === 'SUCCESS') && state !== 'delivered';
+  const isRefuted = recorded.proof !== undefined && state !== 'delivered';
   return isOver && recorded.newest === undefined && !isRefuted ? { as: 'as_it_was', row } : undefined;
 }
 
-function delivered({ row, recorded, terms }: Case): Decided | undefined {
-  const proof = recorded.all.filter(({ retry_status }) => retry_status === 'SUCCESS').at(-1);
-  return proof && { as: 'delivered', row: deliveredBy(proof, withAttempts(row, recorded, terms.policy)) };
+/** What was handed on before an event showed that it had arrived takes its successor along: nobody wants that any more. */
+function delivered(one: Case): Decided | undefined {
+  const { row, recorded, terms } = one;
+  if (recorded.proof === undefined) return undefined;
+  const arrived = deliveredBy(recorded.proof, withAttempts(row, recorded, terms.policy));
+  const lost = lostSuccessor(one);
+  if (lost === undefined) return { as: 'delivered', row: arrived };
+  const successor = lost.do === 'put' && lost.row['work_queue'] !== undefined ? withdrawn(lost, terms) : lost;
+  const successor_log_id = successorId(row.log_id, row.life);
+  return { as: 'delivered', row: { ...arrived, successor_log_id }, with: { successor } };
 }
+
+function withdrawn(lost: Extract<Restored, { do: 'put' }>, { now }: RestoreTerms): Restored {
+  const row = asNotification(lost.row);
+  const record = row.send_status === 'SENDING' ? { with: { record: unrecorded(row, now) } } : {};
+  return { do: 'put', as: 'cancelled', row: { ...ended(row, 'CANCELLED') }, ...record };
+}
+
+/** The row that continues it, where only its records or its content are left. */
+function lostSuccessor({ row, recorded, survivors, terms }: Case): Restored | undefined {
+  const { row: there, survivors: its } = survivors.successor ?? {};
+  const channel = row.fallback_channel;
+  if (channel === undefined || there !== undefined || its === undefined) return undefined;
+  if (its.records.length === 0 && its.content === undefined) return undefined;
+  // At the latest by its first attempt, and not before its predecessor was given up.
+  const made = new Date(its.records[0]?.retry_at ?? recorded.newest?.retry_at ?? terms.now);
+  const copy = successorOf(row, channel, survivors.content?.fallback ?? {}, { now: made, policy: terms.policy });
+  return decideRow({ ...copy }, its, { ...terms, acts: terms.acts.map(unsureOf) });
+}
+
+/** When it was made is lost, and so whether it was among those that an operation matched. */
+const unsureOf = (act: OperatorAct): OperatorAct => ('operation' in act.of ? { ...act, certain: false } : act);
 
 /** Its successor was made: its row, its records or its content says so. Otherwise the pipeline hands it on once more. */
 function handedOn(one: Case): Decided | undefined {
   const { row, recorded, survivors, terms } = one;
   const reason = recorded.newest?.failure_reason;
-  const { fallback_channel: channel } = row;
-  const { row: there, survivors: its } = survivors.successor ?? {};
-  if (reason === undefined || channel === undefined || !FAILED_OVER.includes(reason)) return undefined;
-  if (there === undefined && !its?.records.length && its?.content === undefined) return undefined;
+  if (reason === undefined || row.fallback_channel === undefined || !FAILED_OVER.includes(reason)) return undefined;
+  const successor = lostSuccessor(one);
+  if (successor === undefined && survivors.successor?.row === undefined) return undefined;
+  const more = successor && { with: { successor } };
+  // Its claim found that its predecessor had been stopped, or had arrived: it continues nothing.
+  if (survivors.successor?.survivors.records.some(isWithdrawal)) return givenUp(one, more);
   const over = ended(withAttempts(row, recorded, terms.policy), reason);
-  const handed = { ...over, successor_log_id: successorId(row.log_id, row.life) };
-  if (there !== undefined || its === undefined) return { as: 'handed_on', row: handed };
-  const made = new Date(its.records[0]?.retry_at ?? terms.now);
-  const copy = successorOf(row, channel, survivors.content?.fallback ?? {}, { now: made, policy: terms.policy });
-  return { as: 'handed_on', row: handed, with: { successor: decideRow({ ...copy }, its, terms) } };
+  return { as: 'handed_on', row: { ...over, successor_log_id: successorId(row.log_id, row.life) }, ...more };
 }
 
-function givenUp({ row, recorded, terms }: Case): Decided | undefined {
-  const reason = recorded.newest?.failure_reason;
-  if (reason === undefined) return undefined;
+const isWithdrawal = ({ retry_status, failure_reason }: RetryRecord): boolean =>
+  retry_status === 'SKIPPED' && failure_reason === 'CANCELLED';
+
+function givenUp({ row, recorded, terms }: Case, more?: Pick<Decided, 'with'>): Decided | undefined {
   const counted = withAttempts(row, recorded, terms.policy);
-  if (reason === 'CANCELLED') return { as: 'cancelled', row: ended(counted, reason) };
-  const again = withoutEnd({ ...counted, give_up: reason, error_type: recorded.newest?.error_type ?? reason });
-  return { as: 'given_up_again', row: dueAt(again, terms.now.toISOString(), terms.now) };
+  const reason = endOf(counted, recorded.newest, terms);
+  if (reason === undefined) return undefined;
+  if (reason === 'lost') return { ask: 'came_back', row: stopped(counted, 'came_back'), ...more };
+  if (reason === 'CANCELLED') return { as: 'cancelled', row: ended(counted, reason), ...more };
+  const error_type = recorded.newest?.error_type ?? reason;
+  return { ...givenUpAgain({ ...counted, error_type }, reason, terms), ...more };
+}
+
+/**
+ * Why it was given up. A bounce leaves that to the next message: its record says why it came back, and when it was to be
+ * retried, if that came first. A second bounce may say another reason, which would have been retried.
+ */
+function endOf(row: NotificationRow, newest: RetryRecord | undefined, terms: RestoreTerms) {
+  if (newest?.failure_reason !== undefined) return newest.failure_reason;
+  if (newest?.evidence === undefined || newest.retry_status !== 'FAILED') return undefined;
+  const first_attempt_at = row.first_attempt_at ?? newest.retry_at;
+  const verdict = judge(resultOf(newest), { row, first_attempt_at, now: terms.now }, terms);
+  const reason = verdict.status === 'FAILED' ? verdict.failure_reason : 'lost';
+  return newest.next_retry_at === undefined || reason === newest.error_type ? reason : undefined;
 }
 
 function retried({ row, recorded, terms }: Case): Decided | undefined {

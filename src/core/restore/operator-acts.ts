@@ -1,13 +1,23 @@
 import { revival } from '../delivery/transitions/without-attempt.ts';
-import type { NotificationRow, RetryRecord } from '../model/notification.ts';
+import type { NotificationRow } from '../model/notification.ts';
 import { withChange } from '../model/row-change.ts';
 import { checkRetry, stateOf } from '../model/row-state.ts';
-import { epochMs, isoAfter, isoBefore } from '../model/time.ts';
+import { epochMs, isoAfter, isoBefore, parseTime } from '../model/time.ts';
 import type { AuditRecord } from '../operator/audit.ts';
 import { choose } from '../operator/operations/choose.ts';
 import type { Operation } from '../operator/operations/operation.ts';
-import { type Decided, dueAt, ended, stoppedUntilAsked, unrecorded, withoutEnd } from './restored-states.ts';
-import type { OperatorAct, RestoreTerms } from './survivors.ts';
+import {
+  type Decided,
+  dueAt,
+  ended,
+  givenUpAgain,
+  type Question,
+  stopped,
+  stoppedUntilAsked,
+  unrecorded,
+  withoutEnd,
+} from './restored-states.ts';
+import type { OperatorAct, Recorded, RestoreTerms } from './survivors.ts';
 
 export interface ActsSince {
   readonly acts: readonly OperatorAct[];
@@ -52,8 +62,9 @@ export function actsSince(
     if (at < actsFrom(restored_to)) continue;
     const act = ACTS[what];
     if (act === undefined) continue;
-    // None was done, and it says so.
-    if (result !== undefined && result['failed'] === undefined && !result[act.done]) continue;
+    // None was done, and it says so. What had ended may have ended by a try whose answer was lost.
+    const isUnknown = result === undefined || result['failed'] !== undefined || result['ended'] !== undefined;
+    if (!isUnknown && !result[act.done]) continue;
     const channels = channelsOf(what, details, on);
     const certain = channels === undefined ? result?.[act.done] === targets : result !== undefined;
     if (targets > on.length) unnamed.push({ what, at, who, targets });
@@ -81,17 +92,48 @@ function channelsOf(what: string, details = '{}', on: readonly string[]): Operat
   return stale ? { log_ids: [] } : { channels };
 }
 
-/** What an operator did after the copy and the last attempt stands; if nobody knows what came first, a person decides. */
-export function actedOn(decided: Decided, newest: RetryRecord | undefined, terms: RestoreTerms): Decided {
-  const { clocks_apart_ms, restored_to } = terms;
-  const last = Math.max(epochMs(restored_to), epochMs(newest?.retry_at ?? restored_to));
-  const acts = terms.acts.flatMap((act) => {
-    const isAfter = epochMs(act.at) > last + clocks_apart_ms;
-    const mayBeAfter = act.what === 'cancel' && epochMs(act.until) > last - clocks_apart_ms;
-    return isAfter || mayBeAfter ? [{ ...act, certain: act.certain && isAfter }] : [];
-  });
-  return acts.reduce<Decided>((was, act) => ('ask' in was ? was : after(act, was.row, was, terms)), decided);
+interface Subject {
+  /** As the copy has it. */
+  readonly row: NotificationRow;
+  readonly recorded: Recorded;
 }
+
+/**
+ * What operators did after the last attempt stands, unless the copy knows it already; if nobody knows what came first, a
+ * person decides.
+ */
+export function actedOn(decided: Decided, { row, recorded }: Subject, terms: RestoreTerms): Decided {
+  const { clocks_apart_ms, restored_to } = terms;
+  // Whoever changes a row sets its updated_at.
+  const written = parseTime(String(row.updated_at))?.toISOString() ?? restored_to;
+  const copied = written < restored_to ? written : restored_to;
+  const attempted = recorded.newest?.retry_at ?? copied;
+  const last = Math.max(epochMs(copied), epochMs(attempted));
+  const since = terms.acts.filter(({ until }) => epochMs(until) > last - clocks_apart_ms);
+  const named = since.filter((act) => mayName(act, decided, terms));
+  return since.reduce<Decided>((was, act) => {
+    const isAfter = epochMs(act.at) > last + clocks_apart_ms;
+    const certain = act.certain && isAfter && !named.some((other) => isMixed(act, other, clocks_apart_ms));
+    const next = after({ ...act, certain }, was, terms);
+    return { ...next, with: { ...was.with, ...next.with } };
+  }, decided);
+}
+
+/** One ends what the other begins, and both were under way at once. */
+function isMixed(act: OperatorAct, other: OperatorAct, clocks_apart_ms: number): boolean {
+  const [first, second] = act.at < other.at ? [act, other] : [other, act];
+  const atOnce = epochMs(second.at) < epochMs(first.until) + clocks_apart_ms;
+  return atOnce && isEnd(act) !== isEnd(other);
+}
+
+const isEnd = ({ what }: OperatorAct): boolean => what === 'cancel' || what === 'give_up';
+
+const mayName = (act: OperatorAct, { row }: Decided, terms: RestoreTerms): boolean =>
+  row !== undefined && (names(act, row, terms) || isAlong(act, row));
+
+/** The cancellation of a notification may have taken its successor along. */
+const isAlong = ({ what, of }: OperatorAct, { predecessor_log_id }: NotificationRow): boolean =>
+  what === 'cancel' && 'log_ids' in of && predecessor_log_id !== undefined && of.log_ids.includes(predecessor_log_id);
 
 export function names({ of, at }: OperatorAct, row: NotificationRow, { policy }: RestoreTerms): boolean {
   if ('log_ids' in of) return of.log_ids.includes(row.log_id);
@@ -99,32 +141,46 @@ export function names({ of, at }: OperatorAct, row: NotificationRow, { policy }:
   return !('exclude' in choose({ ...row }, of.operation, new Date(at), policy));
 }
 
-type Known = Exclude<Decided, { ask: unknown }>;
+/** What a later act of an operator answers. */
+const OF_ACTS: readonly Question[] = ['perhaps_cancelled', 'perhaps_retried'];
 
-function after(act: OperatorAct, row: NotificationRow, was: Known, terms: RestoreTerms): Decided {
-  if (!names(act, row, terms)) return was;
+function after(act: OperatorAct, was: Decided, terms: RestoreTerms): Decided {
+  const { row } = was;
+  const isOpen = !('ask' in was) || (act.certain && OF_ACTS.includes(was.ask));
+  const isIts = row !== undefined && names(act, row, terms);
+  if (row === undefined || !isOpen || !(isIts || isAlong(act, row))) return was;
   const state = stateOf(row, terms.now);
   const isOver = state === 'delivered' || state === 'stopped' || state === 'set_aside';
-  if (act.what === 'cancel' && !isOver) {
-    if (!act.certain) return stoppedUntilAsked(row, 'perhaps_cancelled', terms);
-    const record = row.send_status === 'SENDING' ? { with: { record: unrecorded(row, terms.now) } } : {};
-    return { as: 'cancelled', row: ended(row, 'CANCELLED'), ...record };
+  switch (act.what) {
+    case 'cancel': {
+      if (isOver && !('ask' in was)) return was;
+      if (!act.certain || !isIts) return stoppedUntilAsked(row, 'perhaps_cancelled', terms);
+      const record = row.send_status === 'SENDING' ? { with: { record: unrecorded(row, terms.now) } } : {};
+      return { as: 'cancelled', row: ended(row, 'CANCELLED'), ...record };
+    }
+    case 'give_up': {
+      const reason = state === 'dead' ? row.failure_reason : row.give_up;
+      if (reason === undefined) return was;
+      // Its letter may be gone.
+      return act.certain ? { as: 'stopped', row: ended(row, reason) } : givenUpAgain(row, reason, terms);
+    }
+    default:
+      return revived(act, row, was, terms);
   }
-  if (act.what === 'retry' || act.what === 'redrive') return revived(act, row, was, terms);
-  const reason = state === 'dead' ? row.failure_reason : row.give_up;
-  if (act.what !== 'give_up' || !act.certain || reason === undefined) return was;
-  return { as: 'stopped', row: ended(row, reason) };
 }
 
 /** Somebody wanted it sent again, and no attempt followed. A retry of a dead one is one attempt, and changes no row before. */
-function revived({ what, of, certain }: OperatorAct, row: NotificationRow, was: Known, terms: RestoreTerms): Decided {
+function revived({ what, of, certain }: OperatorAct, row: NotificationRow, was: Decided, terms: RestoreTerms): Decided {
   const { now, policy } = terms;
   // Letters that were moved redrive their rows themselves; nobody knows which rows of a channel had one.
   if ('channels' in of) return was;
   const check = checkRetry(row, now);
   const state = 'state' in check ? check.state : undefined;
   const isTaken = state === 'stopped' ? what === 'retry' && 'log_ids' in of : state === 'dead' && what === 'redrive';
-  if (!certain || !isTaken || !terms.records_survived) return was;
+  if (!isTaken || !terms.records_survived) return was;
+  if (!certain && row.failure_reason !== undefined && state === 'dead')
+    return givenUpAgain(row, row.failure_reason, terms);
+  if (!certain) return { ask: 'perhaps_retried', row: stopped(row, 'perhaps_retried') };
   const again = withChange(withoutEnd(row), revival(row, now, policy));
   return { as: 'due_again', row: dueAt(again, now.toISOString(), now) };
 }

@@ -17,7 +17,9 @@ export type Restored =
 export const QUESTIONS = {
   outcome_unknown: 'Restored: it was due since, and its records are lost, so it may have been sent.',
   perhaps_cancelled: 'Restored: an operator may have cancelled it since.',
+  perhaps_retried: 'Restored: it was given up, and somebody may have had it retried since.',
   perhaps_erased: 'Restored: somebody was erased since, perhaps its recipient: run `ops forget` again.',
+  came_back: 'Restored: it came back since, and why it was given up is lost.',
   put_anew: 'Restored: its writer has put it anew since, and only the content is left of that.',
   not_taken_in: 'Its writer had put it a moment before, and nobody knows whether it was sent since.',
   accepted_since:
@@ -83,6 +85,12 @@ const OF_AN_END = ['failure_reason', 'dead_message_id', 'dead_run_id', 'dead_enq
 
 export function withoutEnd(row: NotificationRow): NotificationRow {
   return withChange(row, { set: { claim_until: '', claim_id: '' }, remove: present(row, OF_AN_END) });
+}
+
+/** Whoever receives its message gives it up: with a record and a letter of its own, or its successor. */
+export function givenUpAgain(row: NotificationRow, give_up: ErrorType, { now }: RestoreTerms): Decided {
+  const again = withoutEnd({ ...row, give_up });
+  return { as: 'given_up_again', row: dueAt(again, now.toISOString(), now) };
 }
 
 export function ended(row: NotificationRow, reason: ErrorType): NotificationRow {

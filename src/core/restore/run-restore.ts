@@ -115,8 +115,9 @@ async function decide(copy: ForeignRow, { state, run }: Work): Promise<Restored>
 async function survivorsOf(copy: ForeignRow, { either }: RestorePorts): Promise<Survivors> {
   const row = asNotification(copy);
   const [records, content] = await Promise.all([either.records(row.log_id), either.content(row.log_id)]);
-  const isGivenUp = records.some(({ failure_reason }) => failure_reason !== undefined);
-  if (row.fallback_channel === undefined || !isGivenUp) return { records, content };
+  // What is shown to have arrived says no more that it had been given up.
+  const mayGoOn = records.some((one) => one.failure_reason !== undefined || one.evidence !== undefined);
+  if (row.fallback_channel === undefined || !mayGoOn) return { records, content };
   const next = successorId(row.log_id, row.life);
   const there = await either.row(next);
   const survivors = { records: await either.records(next), content: await either.content(next) };

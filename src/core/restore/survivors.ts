@@ -1,7 +1,13 @@
 import type { FallbackRouting } from '../delivery/failover.ts';
 import { limitOf } from '../delivery/verdict.ts';
 import type { IndexShards } from '../model/index-shards.ts';
-import { arrived, type DeliveryByAttempt, type NotificationRow, type RetryRecord } from '../model/notification.ts';
+import {
+  arrived,
+  type DeliveryByAttempt,
+  EVIDENCE,
+  type NotificationRow,
+  type RetryRecord,
+} from '../model/notification.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { Operation } from '../operator/operations/operation.ts';
 
@@ -54,6 +60,8 @@ export interface Recorded {
   readonly newer: readonly RetryRecord[];
   /** The last word: of the newest attempt, or what an event has made of the one that the row knows. */
   readonly newest?: RetryRecord;
+  /** Of the newest attempt that was delivered, unless the row knows that it came back. */
+  readonly proof?: RetryRecord;
 }
 
 export function recordedOf(row: NotificationRow, records: readonly RetryRecord[]): Recorded {
@@ -63,12 +71,25 @@ export function recordedOf(row: NotificationRow, records: readonly RetryRecord[]
   const known = row.send_status === 'SENDING' ? row.last_attempt - 1 : row.last_attempt;
   const newer = all.filter(({ retry_attempt }) => retry_attempt > known);
   const newest = newer.at(-1) ?? all.find((record) => record.retry_attempt === known && isChangedSince(record, row));
-  return { all, newer, ...(newest && { newest }) };
+  const proof = all.filter((one) => one.retry_status === 'SUCCESS' && !hasComeBack(one, row)).at(-1);
+  return { all, newer, ...(newest && { newest }), ...(proof && { proof }) };
 }
 
 /** An event has changed the record since. */
-function isChangedSince({ retry_attempt, evidence }: RetryRecord, row: NotificationRow): boolean {
-  return evidence !== undefined && row.delivery_by_attempt?.[retry_attempt] !== evidence;
+const isChangedSince = (record: RetryRecord, row: NotificationRow): boolean => knownSince(record, row) > 0;
+
+/** An event has reached the row, and not the record yet. */
+function hasComeBack(record: RetryRecord, row: NotificationRow): boolean {
+  const known = row.delivery_by_attempt?.[record.retry_attempt];
+  return (known === 'bounced' || known === 'soft_bounced') && knownSince(record, row) < 0;
+}
+
+/** Above zero where the record knows more of its attempt than the row, below it where an event has reached the row alone. */
+function knownSince({ retry_attempt, evidence }: RetryRecord, row: NotificationRow): number {
+  const [recorded, known] = [evidence, row.delivery_by_attempt?.[retry_attempt]].map((one) => {
+    return one === undefined ? -1 : EVIDENCE.indexOf(one);
+  });
+  return Math.sign((recorded ?? -1) - (known ?? -1));
 }
 
 /** The row with the attempts that it does not know: their numbers, its budget, and what events have shown of them. */
@@ -76,15 +97,16 @@ export function withAttempts(row: NotificationRow, { all, newer }: Recorded, pol
   let next = row.send_status === 'SENDING' && newer.length > 0 ? withoutClaim(row) : row;
   let has_ended = row.failure_reason !== undefined;
   for (const record of newer) {
-    // A redrive, and whatever else continues what had been given up, begins a budget of its own.
-    if (has_ended || record.trigger === 'redrive') next = anew(next, record, policy);
+    // A redrive, and whatever else continues what had been given up, begins a budget of its own, once.
+    const hasBegun = row.send_status === 'SENDING' && !has_ended && record.retry_attempt === row.last_attempt;
+    if (!hasBegun && (has_ended || record.trigger === 'redrive')) next = anew(next, record, policy);
     has_ended = record.failure_reason !== undefined;
     next = counted(next, record);
   }
-  const shown: DeliveryByAttempt = {
-    ...row.delivery_by_attempt,
-    ...Object.fromEntries(all.flatMap(({ retry_attempt, evidence }) => (evidence ? [[retry_attempt, evidence]] : []))),
-  };
+  const told = all.flatMap((one) =>
+    one.evidence && knownSince(one, row) > 0 ? [[one.retry_attempt, one.evidence]] : [],
+  );
+  const shown: DeliveryByAttempt = { ...row.delivery_by_attempt, ...Object.fromEntries(told) };
   if (Object.keys(shown).length === 0) return next;
   const { delivered_at: _, ...rest } = next;
   const proof = all.find(({ evidence }) => evidence === 'delivered' || evidence === 'seen')?.retry_at;

@@ -29,6 +29,12 @@ const dead = (changes: Partial<NotificationRow> = {}) =>
     ...{ dead_message_id: 'm-1', dead_run_id: 'sweep-0', dead_sent_at: iso(), ...changes },
   });
 
+/** Over, and in no work index. */
+function gone(changes: Partial<NotificationRow>): NotificationRow {
+  const { work_queue: _, ...rest } = copy({ send_status: 'FAILED', ...changes });
+  return rest;
+}
+
 interface Given extends Partial<Survivors>, Partial<RestoreTerms> {
   readonly row?: NotificationRow;
 }
@@ -173,12 +179,33 @@ const KNOWN: readonly [what: string, given: Given, as: string, row: object][] = 
     'it was delivered before, and came back',
     {
       row: copy({ send_status: 'SUCCESS', work_queue: undefined, last_attempt: 0 } as never),
-      records: [
-        record(0, { evidence: 'bounced', failure_reason: 'INVALID_RECIPIENT', error_type: 'INVALID_RECIPIENT' }),
-      ],
+      records: [record(0, { evidence: 'bounced', error_type: 'INVALID_RECIPIENT' })],
     },
     'given_up_again',
     { send_status: 'RETRY', give_up: 'INVALID_RECIPIENT', delivery_by_attempt: { 0: 'bounced' } },
+  ],
+  [
+    'it came back for good, after a bounce that was to be retried',
+    {
+      records: [
+        FIRST,
+        record(1, { evidence: 'bounced', error_type: 'INVALID_RECIPIENT', next_retry_at: iso(90 * MINUTE) }),
+      ],
+    },
+    'given_up_again',
+    { give_up: 'INVALID_RECIPIENT', delivery_by_attempt: { 1: 'bounced' } },
+  ],
+  [
+    'its redrive was under way, and failed',
+    {
+      row: copy({
+        ...{ send_status: 'SENDING', last_attempt: 1, send_attempts: 1, attempts_left: 5, redrive_count: 1 },
+        ...{ claim_until: iso(), claim_id: 'c' },
+      }),
+      records: [FIRST, record(1, { ...ATTEMPTED, trigger: 'redrive', next_retry_at: iso(90 * MINUTE) })],
+    },
+    'due_again',
+    { redrive_count: 1, send_attempts: 1, attempts_left: 5 },
   ],
   [
     'a dead one was redriven, and goes on',
@@ -253,6 +280,33 @@ const KNOWN: readonly [what: string, given: Given, as: string, row: object][] = 
     { failure_reason: 'AUTH_FAILED' },
   ],
   [
+    'it was given up between its last write and the copy',
+    { row: dead({ updated_at: iso() }), records: [FIRST], acts: [act({ what: 'give_up', at: iso(MINUTE / 2) })] },
+    'stopped',
+    { failure_reason: 'AUTH_FAILED' },
+  ],
+  [
+    'it was perhaps given up: its letter may be gone, and it gets another',
+    { row: dead(), records: [FIRST], acts: [act({ what: 'give_up', certain: false })] },
+    'given_up_again',
+    { give_up: 'AUTH_FAILED' },
+  ],
+  [
+    'it was perhaps redriven, and its letter dropped as one that is behind',
+    { row: dead(), records: [FIRST], acts: [act({ what: 'redrive', certain: false })] },
+    'given_up_again',
+    { give_up: 'AUTH_FAILED' },
+  ],
+  [
+    'it was retried after its cancellation',
+    {
+      records: [FIRST],
+      acts: [act({ certain: false }), act({ what: 'retry', at: iso(40 * MINUTE), until: iso(41 * MINUTE) })],
+    },
+    'due_again',
+    { send_status: 'RETRY', work_at: iso(NOW) },
+  ],
+  [
     'it was erased',
     { records: [FIRST], content: { is_copy: false, erased_at: iso(MINUTE) } },
     'erased',
@@ -316,6 +370,30 @@ const UNKNOWN: readonly [what: string, given: Given, why: keyof typeof QUESTIONS
     'perhaps_cancelled',
   ],
   [
+    'an operator cancelled it while another one retried it',
+    { records: [FIRST], acts: [act({}), act({ what: 'retry', at: iso(30 * MINUTE + 1) })] },
+    'perhaps_cancelled',
+  ],
+  [
+    'an operator cancelled what it continues',
+    { row: copy({ predecessor_log_id: 'log-0' }), records: [FIRST], acts: [act({ of: { log_ids: ['log-0'] } })] },
+    'perhaps_cancelled',
+  ],
+  [
+    'it was over, and an operator had several retried',
+    {
+      row: gone({ failure_reason: 'CANCELLED' }),
+      records: [FIRST],
+      acts: [act({ what: 'retry', certain: false })],
+    },
+    'perhaps_retried',
+  ],
+  [
+    'it came back twice, and the second bounce hid why it was given up',
+    { records: [FIRST, record(1, { evidence: 'bounced', error_type: 'UNKNOWN' })] },
+    'came_back',
+  ],
+  [
     'a bulk cancellation did not come to its end',
     { records: [FIRST], acts: [{ ...bulk({ status: 'paused' }), certain: false }] },
     'perhaps_cancelled',
@@ -373,6 +451,24 @@ it('knows of erasures that may have been under way at the time of the copy, and 
   expect(since(acted('forget', 25)).forgotten.size).toBe(0);
 });
 
+it.each([
+  ['done', { cancelled: 1 }, [{ certain: true }]],
+  ['ended before, or by a try whose answer was lost', { ended: 1 }, [{ certain: false }]],
+  ['refused', { refused: 1 }, []],
+])('takes from the audit log what a cancellation says: %s', (_, result, acts) => {
+  const record = {
+    audit_id: '1',
+    at: iso(30 * MINUTE),
+    who: 'mori',
+    what: 'cancel',
+    role: 'operator',
+    request_id: 'r',
+  };
+  const since = actsSince(iso(MINUTE), [{ ...record, on: ['log-1'], targets: 1, result } as never], []);
+  expect(since.acts).toMatchObject(acts);
+  expect(since.acts).toHaveLength(acts.length);
+});
+
 describe('a restored row', () => {
   it.each(KNOWN)('%s', (_, given, as, row) => {
     const found = decided(given);
@@ -401,6 +497,35 @@ describe('a restored row', () => {
     const found = decided({ row: FALLBACK, records: [FIRST, EXHAUSTED], acts, ...successor({}) });
     const row = { log_id: 'log-1-fallback', failure_reason: 'CANCELLED' };
     expect(found).toMatchObject({ as: 'handed_on', with: { successor: { do: 'put', as: 'cancelled', row } } });
+  });
+
+  it('was delivered after all, and takes its successor along, which nobody had sent', () => {
+    const arrived = record(0, { retry_status: 'SUCCESS', evidence: 'seen' });
+    const found = decided({ row: FALLBACK, records: [arrived, EXHAUSTED], ...successor({}) });
+    const row = { log_id: 'log-1-fallback', failure_reason: 'CANCELLED' };
+    expect(found).toMatchObject({
+      ...{ as: 'delivered', row: { send_status: 'SUCCESS', successor_log_id: 'log-1-fallback' } },
+      with: { successor: { do: 'put', as: 'cancelled', row } },
+    });
+  });
+
+  it('is given up again, where its successor found that nobody wanted it', () => {
+    const its = [ofSuccessor(0, { retry_status: 'SKIPPED', failure_reason: 'CANCELLED' })];
+    const found = decided({ row: FALLBACK, records: [FIRST, EXHAUSTED], ...successor({ records: its }) });
+    expect(found).toMatchObject({ as: 'given_up_again', with: { successor: { as: 'cancelled' } } });
+    expect(found.do === 'put' && found.row).not.toHaveProperty('successor_log_id');
+  });
+
+  it('asks of a successor whose row is lost whether a bulk cancellation took it', () => {
+    const acts = [bulk({ filter: { channel: 'teams' } })];
+    const found = decided({ row: FALLBACK, records: [FIRST, EXHAUSTED], acts, ...successor({}) });
+    expect(found).toMatchObject({ as: 'handed_on', with: { successor: { do: 'ask', why: 'perhaps_cancelled' } } });
+  });
+
+  it('stays cancelled where it had come back before, which its record does not say yet', () => {
+    const row = gone({ failure_reason: 'CANCELLED', delivery_by_attempt: { 0: 'soft_bounced' } });
+    const found = decided({ row, records: [record(0, { retry_status: 'SUCCESS' })] });
+    expect(found).toEqual({ do: 'put', as: 'as_it_was', row });
   });
 
   it('is of the life that its writer began, and repeats no number of its attempts', () => {

@@ -2,6 +2,7 @@ import type { SweepEvent } from '../../../src/adapters/lambda/events.ts';
 import type { DeliveryEvent } from '../../../src/core/delivery-events/delivery-event.ts';
 import * as actors from '../audit/actor-promises.ts';
 import * as allowances from '../audit/allowance-promises.ts';
+import type { Stored } from '../audit/memory.ts';
 import * as promises from '../audit/promises.ts';
 import { type Call, Moment, type Outcome, type Program, type Troupe } from './actor.ts';
 import { type Ending, INJECTED, inAnotherRound, limitOf, postponementOf, refusalOf, silenceOf } from './endings.ts';
@@ -116,14 +117,14 @@ export class Deeds {
     return this.begin(
       times > 1 ? `${name} (time ${times})` : name,
       this.#ground.scope.backups
-        ? noted(command, log_id, `manual-${times}`)
+        ? noted(command, log_id, `manual-${times}`, ground.given.get(log_id)?.tenant)
         : operator(command, log_id, `manual-${times}`),
     );
   }
 
   restore(): Promise<void> {
     const name = `the restoration (time ${this.#ground.count('restorations')})`;
-    return this.begin(name, restorer(this.#ground.state.copied_at ?? '', this.#ground.apart));
+    return this.begin(name, restorer(this.#ground));
   }
 
   /** SQS sends each letter anew, with its body. */
@@ -221,7 +222,10 @@ export class Deeds {
     const ground = this.#ground;
     checkEnd(ground);
     if (ground.state.dead !== undefined) return false;
-    const dead = ground.rows().filter(({ work_queue }) => promises.textOf(work_queue).startsWith('dead'));
+    const { alone = [] } = ground.state;
+    const isLeft = ({ log_id, work_queue }: Stored) =>
+      promises.textOf(work_queue).startsWith('dead') && !alone.includes(String(log_id));
+    const dead = ground.rows().filter(isLeft);
     ground.set({ dead });
     // Later than clocks may be wrong, so that each has to be sent.
     if (dead.length > 0) await this.redrive(CLOCKS_AGREE_MS);

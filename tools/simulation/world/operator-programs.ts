@@ -129,18 +129,26 @@ export const COMMANDS = {
   verify: 'the verification',
 } as const;
 
-/** Actions that the audit log names notifications by. */
-const AUDITED: readonly string[] = ['cancel', 'retry', 'give_up'];
+/** Actions that the audit log keeps, and whether it names notifications by them: of an erasure it names the tenant. */
+const AUDITED: Readonly<Record<string, string>> = {
+  cancel: 'cancel',
+  retry: 'retry',
+  give_up: 'give_up',
+  erase: 'forget',
+};
 
 /** The command, with its record in the audit log: before it begins, and with what came of it. */
-export function noted(command: keyof typeof COMMANDS, log_id: string, run_id: string): Program {
+export function noted(command: keyof typeof COMMANDS, log_id: string, run_id: string, tenant_id = 'tenant-1'): Program {
   const run = operator(command, log_id, run_id);
-  if (!AUDITED.includes(command)) return run;
+  const what = AUDITED[command];
+  if (what === undefined) return run;
   return async (env) => {
-    const of = { audit_id: `${command} ${log_id} ${run_id}`, what: command, on: [log_id], targets: 1 };
+    const on = what === 'forget' ? tenant_id : log_id;
+    const of = { audit_id: `${command} ${log_id} ${run_id}`, what, on: [on], targets: 1 };
     const record: AuditRecord = { ...of, at: env.clock().toISOString(), who: 'mori', role: 'operator', request_id: '' };
     await env.call('operator.noted', record);
-    const answer = (await run(env)) as Results | { readonly results: Results };
+    const answer = (await run(env)) as Results | { readonly results: Results } | undefined;
+    if (answer === undefined) return;
     const result = tally('results' in answer ? answer.results : answer);
     await env.call('operator.noted', { ...record, result });
   };

@@ -18,7 +18,7 @@ export function calm(ground: Ground): void {
 /** Nothing is left to do. */
 export function checkEnd(ground: Ground): void {
   const { tables, state } = ground;
-  const letters = state.letters.map(({ message }) => message.log_id);
+  const letters = [...state.letters.map(({ message }) => message.log_id), ...(state.alone ?? [])];
   const records = [...tables.retryLog.values()] as unknown as Stored[];
   const contents = [...tables.content] as unknown as [string, Stored][];
   ground.violated(...ends.ended(state.memory, { rows: ground.rows(), records, letters, contents }));

@@ -8,6 +8,7 @@ import { forgotten, restored, saysItAlone } from '../audit/life-promises.ts';
 import type { Stored } from '../audit/memory.ts';
 import type { Program } from './actor.ts';
 import type { Ground } from './ground.ts';
+import { COMMANDS, operator } from './operator-programs.ts';
 import { portOf } from './ports.ts';
 import { isIdle } from './state.ts';
 import type { Begin } from './whims.ts';
@@ -19,6 +20,9 @@ const PARTS = {
   'the log': () => true,
   'a part of the log': (log_id: string) => /[13]/.test(log_id),
 } as const;
+
+/** Until what still ran when the stage was stopped has ended (docs/restoring-a-table.md). */
+const STOPPED_MS = 120_000;
 
 export function restorations(ground: Ground, begin: Begin): void {
   const { state, tables } = ground;
@@ -37,7 +41,10 @@ function backUp(ground: Ground): void {
 
 function lose(ground: Ground, isLost: (log_id: string) => boolean): void {
   const { log, retryLog } = ground.tables;
-  const lost = [...log].filter(([log_id]) => isLost(log_id)).map(([, row]): Stored => row);
+  const { counts } = ground.state;
+  const lost = [...log]
+    .filter(([log_id]) => isLost(log_id))
+    .map(([log_id, row]): Stored => ({ ...row, wished: counts[`${COMMANDS.wish} of ${log_id}`] }));
   const known = (log_id: string) => {
     const records = [...retryLog.values()].filter(({ original_log_id }) => original_log_id === log_id);
     const numbers = records.map(({ retry_attempt }) => retry_attempt);
@@ -50,6 +57,8 @@ function lose(ground: Ground, isLost: (log_id: string) => boolean): void {
   // Producers are told of these once more, whatever they were told before.
   const handled = consumer.handled.filter((event) => !alone.some((log_id) => event.includes(log_id)));
   ground.set({
+    now: ground.state.now + STOPPED_MS,
+    alone,
     lost: lost.filter((row) => ![row['log_id'], row['predecessor_log_id']].some((id) => alone.includes(String(id)))),
     former: {},
     memory: forgotten(memory, lost, known, isAlone),
@@ -63,12 +72,18 @@ export function endRestoration(ground: Ground): void {
   ground.set({ lost: undefined });
 }
 
-/** An operator restores the log while the stage is stopped; a second command goes on where the first one ended. */
-export function restorer(copied_at: string, clocks_apart_ms: number): Program {
+/**
+ * An operator restores the log while the stage is stopped, and does what it asks: erases once more whom somebody was
+ * erasing. A second command goes on where the first one ended.
+ */
+export function restorer({ state: { copied_at = '', lost = [] }, apart: clocks_apart_ms }: Ground): Program {
+  // Here only an erasure marks a row as deleted.
+  const erased = lost.filter(({ is_deleted }) => is_deleted === true).map(({ log_id }) => String(log_id));
   return async (env) => {
+    const state = newRestore();
     const acts = await env.call<readonly AuditRecord[]>('restoreOther.audit');
     const operations = await env.call<Parameters<typeof actsSince>[2]>('restoreOther.operations');
-    await restore(newRestore(), {
+    await restore(state, {
       ...actsSince(copied_at, acts, operations),
       restored_to: copied_at,
       clocks_apart_ms,
@@ -81,13 +96,16 @@ export function restorer(copied_at: string, clocks_apart_ms: number): Program {
       },
       policy,
       shards: { work: 1, history: 1 },
-      random: env.random,
+      // Apart from what the tables draw: in a second of this world, a turn of theirs would be one of these.
+      random: () => env.random() + 36 ** -3,
       clock: env.clock,
       dry_run: false,
       rate: Number.POSITIVE_INFINITY,
       pause: async () => {},
       isStopping: () => false,
     });
+    if (state.asked.some(({ why }) => why === 'forgotten'))
+      for (const log_id of erased) await operator('erase', log_id, 'restored')(env);
     await env.call('operator.restored');
   };
 }
