@@ -30,3 +30,10 @@ export function Button({ name, more, icon, bare = false, kind = 'plain', ...prop
     </button>
   );
 }
+
+export const VIEWERS = 'Your role is viewer: only operators change anything.';
+
+/** Why the button beside it is disabled. */
+export function Why({ children }: { readonly children: string }) {
+  return <span class="faint small">{children}</span>;
+}

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import type { ProblemBody } from '../../src/application/contract/fields.ts';
 import { useDecision } from '../data/decision.ts';
-import { Button } from './button.tsx';
+import { Button, Why } from './button.tsx';
 import { Ops, Shell } from './shell-command.tsx';
 import { Problem } from './states.tsx';
 
@@ -50,7 +50,14 @@ interface DecisionProps extends Omit<ConfirmProps, 'onAct'> {
 
 export function Decision({ run, disabled = false, problem, ...dialog }: DecisionProps) {
   const { busy, problem: refused, decide } = useDecision(run);
-  return <Confirm {...dialog} onAct={() => decide()} disabled={busy || disabled} problem={problem ?? refused} />;
+  return (
+    <Confirm
+      {...dialog}
+      onAct={() => decide()}
+      disabled={busy || disabled || dialog.because !== undefined}
+      problem={problem ?? refused}
+    />
+  );
 }
 
 interface FormDialogProps extends Omit<ConfirmProps, 'onAct' | 'disabled' | 'problem'> {
@@ -88,6 +95,8 @@ interface ConfirmProps extends Omit<DialogProps, 'actions'> {
   readonly onAct: string | (() => void);
   readonly danger?: boolean;
   readonly disabled?: boolean;
+  /** Why it cannot be decided yet, beside the button, which is disabled then. */
+  readonly because?: string | undefined;
   readonly problem?: ProblemBody | undefined;
   /** The line for the shell that does the same. */
   readonly command?: string | undefined;
@@ -97,13 +106,14 @@ interface ConfirmProps extends Omit<DialogProps, 'actions'> {
 
 /** Asks for one decision: what it does, how the shell does it, why it was refused, and two buttons. */
 export function Confirm({ act, onAct, children, problem, command, ...props }: ConfirmProps) {
-  const { keep = 'Leave it', danger = false, disabled = false, ops, ...dialog } = props;
+  const { keep = 'Leave it', danger = false, because, disabled = because !== undefined, ops, ...dialog } = props;
   const sends = typeof onAct === 'string' ? { type: 'submit', form: onAct } : { type: 'button', onClick: onAct };
   return (
     <Dialog
       {...dialog}
       actions={
         <>
+          {because !== undefined && <Why>{because}</Why>}
           {keep !== null && <Button name={keep} onClick={dialog.onClose} />}
           <button class={`button ${danger ? 'danger' : 'primary'}`} disabled={disabled} {...(sends as object)}>
             {act}

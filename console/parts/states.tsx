@@ -9,10 +9,19 @@ export interface EmptyProps {
   readonly icon?: IconName;
   readonly title: string;
   readonly text?: string;
+  /** The way on: a page, and what the link says. */
+  readonly next?: { readonly href: string; readonly name: string } | undefined;
   readonly children?: ComponentChildren;
 }
 
-export function Empty({ icon = 'check', title, text, children }: EmptyProps) {
+/** Nothing matches: the same list without filters is one click away. */
+export const noResults = (href: string): EmptyProps => ({
+  icon: 'search',
+  title: 'No results for these filters',
+  next: { href, name: 'Clear filters' },
+});
+
+export function Empty({ icon = 'check', title, text, next, children }: EmptyProps) {
   return (
     <div class="empty">
       <span class="empty-icon">
@@ -24,6 +33,11 @@ export function Empty({ icon = 'check', title, text, children }: EmptyProps) {
           {text !== undefined && <p>{text}</p>}
           {children}
         </div>
+      )}
+      {next !== undefined && (
+        <a class="button" href={next.href}>
+          {next.name}
+        </a>
       )}
     </div>
   );

@@ -7,6 +7,7 @@ import { Badge } from '../parts/badge.tsx';
 import { ScreenFrame } from '../parts/screen.tsx';
 import { Select } from '../parts/select.tsx';
 import { OpsCommands } from '../parts/shell-command.tsx';
+import { noResults } from '../parts/states.tsx';
 import { type Column, ListTable } from '../parts/table.tsx';
 import { count, Time } from '../parts/time.tsx';
 
@@ -140,11 +141,15 @@ export function AuditScreen() {
         label="Audit entries"
         columns={columns()}
         list={list}
-        empty={{
-          icon: 'audit',
-          title: 'Nothing was done in this time',
-          text: 'What operators do in the console and by commands is written down when they do it. AWS CloudTrail has what they do otherwise.',
-        }}
+        empty={
+          (who ?? what ?? target) === undefined
+            ? {
+                icon: 'audit',
+                title: 'Nothing was done in this time',
+                text: 'What operators do in the console and by commands is written down when they do it. AWS CloudTrail has what they do otherwise.',
+              }
+            : noResults('/audit')
+        }
       />
       <OpsCommands of={{ 'The same list': auditCommand({ days, who, what, target }) }} />
     </ScreenFrame>

@@ -5,7 +5,7 @@ import { CHANNELS } from '../../src/core/model/channels.ts';
 import { SessionContext } from '../data/session.ts';
 import { useRead } from '../data/use-read.ts';
 import { hrefOf, usePlace } from '../navigation/router.ts';
-import { Button } from '../parts/button.tsx';
+import { Button, VIEWERS, Why } from '../parts/button.tsx';
 import { Dotted, Group, GroupLine, LogIds, ScreenFrame } from '../parts/screen.tsx';
 import { ConditionSelects } from '../parts/select.tsx';
 import { Ops, Shell, ShellCommands } from '../parts/shell-command.tsx';
@@ -105,16 +105,21 @@ function Cause({ group, onAct }: CauseProps) {
           />
         </>
       }
-      actions={actions.map(({ kind, name, more }) => (
-        <Button
-          key={kind}
-          name={name}
-          more={`${more} ${channelName(channel)}, ${type}`}
-          kind={kind === 'redrive' ? 'primary' : 'plain'}
-          disabled={role === 'viewer'}
-          onClick={() => onAct(kind)}
-        />
-      ))}
+      actions={
+        <>
+          {role === 'viewer' && <Why>{VIEWERS}</Why>}
+          {actions.map(({ kind, name, more }) => (
+            <Button
+              key={kind}
+              name={name}
+              more={`${more} ${channelName(channel)}, ${type}`}
+              kind={kind === 'redrive' ? 'primary' : 'plain'}
+              disabled={role === 'viewer'}
+              onClick={() => onAct(kind)}
+            />
+          ))}
+        </>
+      }
     >
       {answer !== '' && (
         <GroupLine name="Last answer">

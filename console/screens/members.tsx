@@ -3,13 +3,13 @@ import type { ListedMember } from '../../src/application/contract/newsletters.ts
 import { SUBSCRIPTION_STATES, type SubscriptionState } from '../../src/core/newsletter/model/member.ts';
 import { SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';
-import { usePlace } from '../navigation/router.ts';
+import { hrefOf, usePlace } from '../navigation/router.ts';
 import type { Word } from '../parts/badge.tsx';
 import { Button } from '../parts/button.tsx';
 import { ScreenFrame } from '../parts/screen.tsx';
 import { Select } from '../parts/select.tsx';
 import { OpsCommands } from '../parts/shell-command.tsx';
-import { Problem } from '../parts/states.tsx';
+import { noResults, Problem } from '../parts/states.tsx';
 import { type Column, ListTable, linkColumn, stateColumn } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { ImportMembers } from './email/import-members.tsx';
@@ -114,7 +114,7 @@ export function MembersScreen() {
         hrefOf={({ member_id }) => memberPage(tenant, member_id)}
         empty={
           isFiltered
-            ? { icon: 'search', title: 'No results for these filters' }
+            ? noResults(hrefOf('/newsletters/members', { tenant }))
             : { icon: 'newsletters', title: 'No members yet', text: 'Import a file, or add them by the API.' }
         }
       />

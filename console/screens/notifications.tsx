@@ -10,6 +10,7 @@ import { Button } from '../parts/button.tsx';
 import { ScreenFrame } from '../parts/screen.tsx';
 import { ConditionSelects, Select } from '../parts/select.tsx';
 import { OpsCommands } from '../parts/shell-command.tsx';
+import { noResults } from '../parts/states.tsx';
 import { type Column, ListTable, linkColumn, stateColumn } from '../parts/table.tsx';
 import { count, Time } from '../parts/time.tsx';
 import { causeWord, channelName, nextTryOf, stateWord, columnText as text } from '../parts/words.ts';
@@ -172,18 +173,16 @@ export function NotificationsScreen() {
         columns={[...(session.role === 'operator' ? [choice(chosen, setChosen, list.rows)] : []), ...columns(pageOf)]}
         list={list}
         hrefOf={(row) => pageOf(text(row, 'log_id'))}
-        empty={{
-          icon: 'search',
-          ...(query.size > 0
-            ? {
-                title: 'No results for these filters',
-                text: 'Choose a longer period, or remove a filter: Clear removes all.',
-              }
+        empty={
+          query.size > 0
+            ? noResults('/notifications')
             : {
+                icon: 'search',
                 title: 'No notifications yet',
-                text: 'None in the last 24 hours. Make a key under Keys, and send your first by POST /v1/notifications.',
-              }),
-        }}
+                text: 'None in the last 24 hours. A key lets a program hand them over: POST /v1/notifications.',
+                next: session.lacks?.includes('keys') ? undefined : { href: '/keys', name: 'Send your first' },
+              }
+        }
       />
       {list.rows.length > 0 && (
         <p class="table-foot faint" role="status">

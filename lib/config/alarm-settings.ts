@@ -9,10 +9,10 @@ const RATE = { from: 0.001, to: 100, unit: '%' } as const;
 /** An alarm rings above its threshold. docs/runbook.md has a section for each alarm. */
 export const ALARM_SETTINGS = {
   /**
-   * Growth of a channel's dead-letter queue (retry-and-idempotency-design.md §6).
-   * @ja チャネルのデッドレターキューの 1 時間の増加数（retry-and-idempotency-design.md §6）
+   * Notifications of all channels that die in an hour (retry-and-idempotency-design.md §6).
+   * @ja 1 時間にデッドレターになった通知の数（全チャネルの合計、retry-and-idempotency-design.md §6）
    */
-  deadLettersPerHour: { ...COUNT, unit: 'messages', standard: 10 },
+  deadLettersPerHour: { ...COUNT, unit: 'notifications', standard: 10 },
   /**
    * Percentage of a channel's retries in 15 minutes that fail, if there are at least `retryFailureMinimum` of them.
    * @ja チャネルの 15 分間のリトライが失敗した割合（%）。`retryFailureMinimum` 件以上の場合

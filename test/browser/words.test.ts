@@ -201,3 +201,31 @@ it('verifies at a button, shows how far it is, and names what is lost with the w
   await named.getByRole('link', { name: 'NL1' }).click();
   await page.waitForURL('**/notifications/NL1');
 });
+
+describe('an empty list', () => {
+  const NONE = { 'GET /api/notifications': { notifications: [], next_cursor: null } } as const;
+
+  it('of a new stage leads to the first notification; one that filters have emptied, back to all', async () => {
+    const empty = await startFakeConsole(NONE);
+    const { page } = await openTab(browser, empty.url);
+    await page.goto('/notifications?channel=slack');
+    await page.getByRole('heading', { name: 'No results for these filters' }).waitFor();
+    await page.getByRole('link', { name: 'Clear filters' }).click();
+    await page.getByRole('heading', { name: 'No notifications yet' }).waitFor();
+    await page.getByRole('link', { name: 'Send your first' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Keys' }).waitFor();
+    await empty.close();
+  });
+});
+
+it.each([
+  ['/operations', 'New operation', 'Next', 'Choose a condition, or everything.'],
+  ['/newsletters/members', 'Import…', 'Import', 'Preview the file first.'],
+])('at %s, the dialog of %s says why %s is disabled', async (path, opens, disabled, because) => {
+  const { page } = await openTab(browser, served.url);
+  await page.goto(path);
+  await page.getByRole('button', { name: opens }).click();
+  const dialog = page.getByRole('dialog');
+  expect(await dialog.getByRole('button', { name: disabled, exact: true }).isDisabled()).toBe(true);
+  await dialog.getByText(because).waitFor();
+});

@@ -5,7 +5,7 @@ import { write } from '../../data/api.ts';
 import { newRequestId, useDecision } from '../../data/decision.ts';
 import { opsCommand, SessionContext } from '../../data/session.ts';
 import { navigate } from '../../navigation/router.ts';
-import { Button } from '../../parts/button.tsx';
+import { Button, Why } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Shell } from '../../parts/shell-command.tsx';
 import { Problem } from '../../parts/states.tsx';
@@ -105,6 +105,7 @@ export function Draft(props: DraftProps) {
         onClose={onClose}
         actions={
           <>
+            {!busy && !ready && <Why>Preview the recipients first.</Why>}
             <Button name="Leave it" onClick={onClose} />
             <Button name="Preview mail" icon="eye" disabled={busy} onClick={draft.preview} />
             <Button

@@ -5,7 +5,7 @@ import { FILE_STANDINGS, MEMBER_STATUSES } from '../../../src/core/newsletter/mo
 import { write } from '../../data/api.ts';
 import { newRequestId, useDecision } from '../../data/decision.ts';
 import { opsCommand, SessionContext } from '../../data/session.ts';
-import { Button } from '../../parts/button.tsx';
+import { Button, Why } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
 import { Shell } from '../../parts/shell-command.tsx';
@@ -111,6 +111,9 @@ export function ImportMembers(props: ImportProps) {
       onClose={onClose}
       actions={
         <>
+          {!busy && good === 0 && (
+            <Why>{preview === undefined ? 'Preview the file first.' : 'No line of it can be imported.'}</Why>
+          )}
           <Button name="Leave it" onClick={onClose} />
           <Button
             name={importing ? `Line ${count(line ?? 0)}…` : good > 0 ? `Import ${plural(good, 'line')}` : 'Import'}

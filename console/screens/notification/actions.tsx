@@ -4,6 +4,7 @@ import type { ActionAnswer, NotificationDetail } from '../../../src/application/
 import { write } from '../../data/api.ts';
 import { useDecision } from '../../data/decision.ts';
 import { SessionContext } from '../../data/session.ts';
+import { VIEWERS } from '../../parts/button.tsx';
 import { Decision } from '../../parts/dialog.tsx';
 import { Loading } from '../../parts/states.tsx';
 import { count } from '../../parts/time.tsx';
@@ -51,8 +52,6 @@ interface ActionsProps {
   readonly detail: NotificationDetail;
   readonly onDone: () => void;
 }
-
-const VIEWERS = 'Your role is viewer: only operators change anything.';
 
 export function Actions({ log_id, detail, onDone }: ActionsProps) {
   const { actions, correction } = detail;

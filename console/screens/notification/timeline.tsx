@@ -22,7 +22,7 @@ interface EventView {
 }
 
 const TRIGGERS: Readonly<Record<string, string>> = {
-  sweep: 'by the sweep',
+  sweep: 'automatic',
   manual: 'by hand',
   redrive: 'after a redrive',
   user: 'asked for by a user',

@@ -49,7 +49,7 @@ export function ChooseFilter({ onChosen, onClose }: ChooseFilterProps) {
       title="New operation: which notifications?"
       onClose={onClose}
       act="Next"
-      disabled={!isChosen}
+      because={isChosen ? undefined : 'Choose a condition, or everything.'}
       onAct={() => onChosen(filter)}
     >
       <div class="rows">

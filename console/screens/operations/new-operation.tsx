@@ -124,6 +124,7 @@ function Start({ first, onClose }: { readonly first: OperationView; readonly onC
       onClose={onClose}
       act={data.preview === null ? 'Counting…' : `${words.name} ${plural(taken, 'notification')}`}
       disabled={data.status !== 'ready' || taken === 0}
+      because={data.preview !== null && taken === 0 ? 'Nothing that matches can be taken.' : undefined}
       run={start}
       problem={read.problem}
       command={data.command ?? undefined}
