@@ -1,8 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { SES_EVENTS } from '../corpus/ses-events/cases.ts';
+import { acceptedRow, recordOf } from '../support/delivery-events.ts';
 import { Flow } from '../support/flow/harness.ts';
+import { eventOf } from '../support/lib/ses-rules.ts';
 import { eventually } from '../support/local/tiny-app.ts';
 
 const flow = new Flow();
+const CONFIGURATION_SET = 'notification-retry-local';
 /**
  * Longer than an event takes from SES to the row: if the event failed to prevent something, it would happen by then.
  */
@@ -109,4 +113,49 @@ describe('the events of an e-mail that SES has accepted', () => {
     expect(flow.logs()).not.toMatch(/hanako|private subject/);
     expect(await flow.dump()).not.toMatch(/hanako/);
   }, 60_000);
+});
+
+describe('each event that SES documents, and each that it may add', () => {
+  const told = SES_EVENTS.map((one, index) => ({ ...one, log_id: `ses-${index}` }));
+
+  beforeAll(async () => {
+    await flow.put(told.map(({ log_id }) => Object.fromEntries(Object.entries(acceptedRow({ log_id })))));
+    await flow.putRecords(
+      told.map(({ log_id }) => Object.fromEntries(Object.entries({ ...recordOf(2), original_log_id: log_id }))),
+    );
+    const entries = told.map((one) => {
+      const tags = { 'ses:configuration-set': CONFIGURATION_SET, log_id: one.log_id, attempt: '2' };
+      const event = eventOf(one, tags);
+      return { Source: 'aws.ses', DetailType: 'Email', Detail: JSON.stringify(event['detail']) };
+    });
+    // One that is refused as a whole would be the test's own fault: ten is the most.
+    for (let start = 0; start < entries.length; start += 10) {
+      const answer = await fetch(`${flow.endpoints.endpoints.simulator}/eventbridge`, {
+        method: 'POST',
+        headers: { 'x-amz-target': 'AWSEvents.PutEvents' },
+        body: JSON.stringify({ Entries: entries.slice(start, start + 10) }),
+      });
+      expect(await answer.json()).toMatchObject({ FailedEntryCount: 0 });
+    }
+  }, 60_000);
+
+  it('goes by a rule and a queue to its function, which notes it once', async () => {
+    const noted = async () => {
+      const rows = await Promise.all(told.map(({ log_id }) => flow.row(log_id)));
+      return rows.map((row, index) => ({
+        name: told[index]?.name,
+        shows: Object(row['delivery_by_attempt'])['2'],
+        opened: row['opened_at'] !== undefined,
+        complained: row['complained_at'] !== undefined,
+      }));
+    };
+    const expected = told.map(({ name, retry }) => ({
+      name,
+      shows: retry?.shows,
+      opened: retry?.opened ?? false,
+      complained: retry?.complained ?? false,
+    }));
+    await vi.waitFor(async () => expect(await noted()).toEqual(expected), { timeout: 45_000, interval: 500 });
+    expect(await flow.dump()).not.toMatch(/hanako/);
+  }, 90_000);
 });

@@ -163,11 +163,19 @@ export class Flow {
   }
 
   /** Puts rows as BATCH-951 does, with the specs' columns only. */
-  async put(rows: readonly Row[]): Promise<void> {
-    await this.#withDynamoDb(async (client, { notification_log }) => {
+  put(rows: readonly Row[]): Promise<void> {
+    return this.#putInto('notification_log', rows);
+  }
+
+  putRecords(records: readonly Row[]): Promise<void> {
+    return this.#putInto('notification_retry_log', records);
+  }
+
+  async #putInto(table: 'notification_log' | 'notification_retry_log', rows: readonly Row[]): Promise<void> {
+    await this.#withDynamoDb(async (client, tables) => {
       for (let start = 0; start < rows.length; start += 25) {
         const requests = rows.slice(start, start + 25).map((row) => ({ PutRequest: { Item: marshall(row) } }));
-        await client.send(new BatchWriteItemCommand({ RequestItems: { [notification_log]: requests } }));
+        await client.send(new BatchWriteItemCommand({ RequestItems: { [tables[table]]: requests } }));
       }
     });
   }
