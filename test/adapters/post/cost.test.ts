@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { PostError, renderChecked } from '../../../src/adapters/post/post-renderer.ts';
 import type { EmailContent } from '../../../src/core/newsletter/model/email.ts';
+import { mergeFieldRefusal } from '../../../src/core/newsletter/model/merge-fields.ts';
 import { ALL_PARTS } from '../../../src/core/newsletter/sending/test-mail.ts';
 
 const newsletter = {
@@ -37,6 +38,12 @@ const CONSTRUCTS: readonly (readonly [
   ['html', '{ name '],
   ['html', '<a href="https://x.example/?a={name}'],
   ['html', 'href=  '],
+  ['html', 'href="'],
+  ['html', "href='a"],
+  ['html', '%7Bname,'],
+  ['html', '%7B'],
+  ['html', '{name,\n"'],
+  ['html', '<sup>1</sup><del>2</del>'],
   ['html', '\n', '<pre>', 'x'],
   ['text', '{'],
   ['text', 'https://('],
@@ -47,6 +54,8 @@ const CONSTRUCTS: readonly (readonly [
   ['markdown', '| a |\n|-|\n| b |\n'],
   ['markdown', '['],
   ['markdown', '<'],
+  ['markdown', '](<'],
+  ['markdown', '<https://a|'],
 ];
 
 it.each(CONSTRUCTS.map(([format, unit, before = '', behind = '']) => [format, unit, before, behind] as const))(
@@ -55,9 +64,9 @@ it.each(CONSTRUCTS.map(([format, unit, before = '', behind = '']) => [format, un
     const room = LENGTH - before.length - behind.length;
     const body = before + unit.repeat(Math.ceil(room / unit.length)).slice(0, room) + behind;
     const begun = process.threadCpuUsage();
-    const rendered = await renderChecked({ subject: 'News', body, format, newsletter }, ALL_PARTS).catch(
-      (error) => error,
-    );
+    const content = { subject: 'News', body, format, newsletter };
+    mergeFieldRefusal(content);
+    const rendered = await renderChecked(content, ALL_PARTS).catch((error) => error);
     const { user, system } = process.threadCpuUsage(begun);
     expect((user + system) / 1_000).toBeLessThan(CPU_MS);
     if (rendered instanceof Error) expect(rendered).toBeInstanceOf(PostError);

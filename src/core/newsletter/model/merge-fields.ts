@@ -164,7 +164,7 @@ const NAMED = /^([^\n,|][^,|]{0,79})(?:([,|])(?:[^\n]*|\s*["'“”„«‘’][
 const BLANKS = /&(?:nbsp|ensp|emsp|thinsp|shy|zwnj|zwj|#x?[\da-f]+);|[\s\p{Cf}]+/giu;
 
 /** A field in an address whose braces a template's compiler has encoded: it would arrive as it is written. */
-const ENCODED = /%7B(?:%7B)*([a-z_]+)(?:,(?:(?!%7D)[^\s"'<>])*)?%7D/gi;
+const ENCODED = /%7B([a-z_]{1,40})(?:,(?:(?!%7D)[^\s"'<>]){0,200})?%7D/gi;
 
 /**
  * Why a post cannot be sent: it names a field that does not exist, or one that does in a form that would arrive as it is
