@@ -81,6 +81,7 @@ async function demonstrate(runtime: LocalRuntime, signal: AbortSignal): Promise<
   await newsletter.follow('sent', showStep, signal);
   await runtime.caughtUp(30_000);
   signal.throwIfAborted();
+  showStep(`backoff begins at ${BASE_INTERVAL_SECONDS} s for this demo; on AWS at 5 minutes, and it doubles`);
   showStep('npm run batch:notification-retry -- --local --wait');
   const code = await runJob(signal);
   if (code !== 0) return code;
@@ -113,13 +114,14 @@ function runJob(signal: AbortSignal): Promise<number> {
 
 async function watchRetries({ endpoints }: LocalRuntime, signal: AbortSignal): Promise<void> {
   const end = Date.now() + WATCH_RETRIES_MS;
-  let shown: number | undefined;
+  let isShown = false;
   while (Date.now() < end) {
     const report = await readReport(endpoints);
     const waiting = stillWaiting(report);
-    if (waiting !== shown) showStep(`${waiting} wait for their next retry`);
-    shown = waiting;
-    if (waiting === 0 && lettersUnderWay(report) === 0) return;
+    if (waiting > 0 && !isShown)
+      showStep(`${waiting} still wait for their next retry: at most a minute, as backoff is shrunk`);
+    isShown = true;
+    if (waiting === 0 && lettersUnderWay(report) === 0) return showStep('each is delivered, stopped or dead');
     await setTimeout(1_000, undefined, { signal });
   }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { describeEmail } from '../../src/batch/sending-job/email-report.ts';
 import { rowFaults } from '../../src/core/indexing/row-rules.ts';
 import { CHANNELS, PRIORITIES } from '../../src/core/model/channels.ts';
 import type { NotificationRow } from '../../src/core/model/notification.ts';
@@ -193,20 +194,33 @@ describe("the demo's summary", () => {
     { ...place, member_id: 'member-058', state: 'failed', reason: 'message_rejected' },
   ] as const;
 
-  it('shows the newsletter: result, who got none and why, and where to look', () => {
+  it('shows the newsletter: each number with what it takes away, why, and whom, and where to look', () => {
     const text = describeReport({ newsletter: { members: 300, view, examples } });
-    expect(text).toContain('300 members, 2 unsubscribed before, 7 excluded, 2 refused by SES: 289 mails');
-    expect(text).toContain('289 submitted, 0 pending, 7 excluded, 2 failed');
-    expect(text).toMatch(/rate +199\.2 per second allowed/);
-    expect(text).toMatch(/suppressed +member-063 {2}excluded\n +→ bounced, complained/);
-    expect(text).toMatch(/message_rejected +member-058 {2}failed\n +→ SES refused/);
+    expect(text).toContain('What became of the newsletter to 300 members\n');
+    expect(text).toMatch(/ +-2 {2}had unsubscribed before/);
+    expect(text).toMatch(/ +-3 {2}suppressed, such as member-063\n +→ bounced, complained/);
+    expect(text).toMatch(/ +-2 {2}message_rejected, such as member-058\n +→ SES refused/);
+    expect(text).toMatch(/ +289 {2}mails that SES took: 285 delivered, 4 bounced\n/);
+    // What is taken away and what is left add up to the members, and the mails to their ends.
+    const taken = [...text.matchAll(/^ +-(\d+) {2}/gm)].reduce((sum, [, count]) => sum + Number(count), 0);
+    expect(300 - taken).toBe(289);
     expect(text).toContain('npm run ops -- emails recipients demo-1 --state excluded --local');
     expect(describeReport({})).not.toContain('newsletter');
   });
 
+  it('adds the outcomes up to all, with the reason beside each', () => {
+    const one = { delivered: 40, 'delivered later': 11, waiting: 1, 'permanent error': 3, 'dead letter': 5 };
+    const counts = { email: one, slack: one, teams: one, webhook: one };
+    const text = describeReport({ counts, deadLetters: { email: 5, slack: 5, teams: 5, webhook: 5 } }, 80);
+    expect(text).toContain('What became of the 240 failed notifications');
+    const [, story = ''] = /notifications\n((?: +\d+ {2}.+\n)+)/.exec(text) ?? [];
+    const told = [...story.matchAll(/^ +(\d+) {2}/gm)].map(([, count]) => Number(count));
+    expect(told).toEqual([160, 44, 4, 12, 20]);
+    for (const line of text.split('\n')) expect(line.length, line).toBeLessThanOrEqual(80);
+  });
+
   it('says why less is allowed than was sent a moment ago', () => {
-    const sent = (now: number) =>
-      describeReport({ newsletter: { members: 300, view: { ...view, rate: { now, allowed: 250.6 } }, examples } }, 80);
+    const sent = (now: number) => printable(describeEmail({ ...view, rate: { now, allowed: 250.6 } }, true), false);
     expect(sent(490)).toContain('490 per second now, 250.6 allowed (lowered by a refusal)');
     expect(sent(250)).not.toContain('lowered');
     for (const line of sent(490).split('\n')) expect(line.length, line).toBeLessThanOrEqual(80);

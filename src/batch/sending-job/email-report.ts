@@ -55,7 +55,7 @@ export function describeEmail(view: EmailView, local: boolean): string {
   return `${COLORS.bold(view.email_id)}  ${paint(view)}  ${progressBar(view)}\n${title}${fields(shown)}${error}${next}`;
 }
 
-export const doneOf = ({ counts }: EmailView): number => counts.recipients - counts.pending;
+const doneOf = ({ counts }: EmailView): number => counts.recipients - counts.pending;
 
 function progressBar(view: EmailView): string {
   const { recipients } = view.counts;
@@ -122,7 +122,7 @@ export function isOver({ status: of }: EmailView): boolean {
 }
 
 /** Rate, expected end and faults on one line, for progress. */
-export function summaryOf({ rate, eta, counts }: EmailView): string {
+function summaryOf({ rate, eta, counts }: EmailView): string {
   const parts = [
     rate.now === null ? undefined : `${rate.now}/s${rate.allowed === null ? '' : ` of ${rate.allowed}/s`}`,
     eta === undefined ? undefined : `until ${eta.slice(11, 19)} UTC`,

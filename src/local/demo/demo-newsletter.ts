@@ -6,7 +6,7 @@ import { createMemberStore } from '../../adapters/dynamodb/newsletter/member-sto
 import { createMemberSealing } from '../../adapters/recipient/member-sealing.ts';
 import { emailAccess } from '../../application/emails/email-access.ts';
 import { requireEmail, showEmail } from '../../application/emails/emails.ts';
-import { doneOf, isOver, summaryOf } from '../../batch/sending-job/email-report.ts';
+import { isOver } from '../../batch/sending-job/email-report.ts';
 import { groupsOf } from '../../core/model/collections.ts';
 import { publishEmail } from '../../core/newsletter/lifecycle/publish.ts';
 import { type GivenMember, MAX_UPSERTS, upsertMembers } from '../../core/newsletter/members/upsert-members.ts';
@@ -66,8 +66,8 @@ export async function publishSampleNewsletter(): Promise<DemoNewsletter> {
       let shown: string | undefined;
       for (;;) {
         const view = (await showEmail(email_id, access)).view;
-        const step = stepOf(view);
-        if (step !== shown) onStep(step);
+        const step = until === 'sent' ? stepOf(view) : isTold(view) ? 'newsletter: SES has told of each mail' : shown;
+        if (step !== undefined && step !== shown) onStep(step);
         shown = step;
         if (isReached(view) || Date.now() > end) {
           return { members: given.length, view, examples: await examplesOf(email_id, access) };
@@ -79,12 +79,10 @@ export async function publishSampleNewsletter(): Promise<DemoNewsletter> {
   };
 }
 
+/** One line per phase: how far it is in between is for a person who waits, and this takes seconds. */
 function stepOf(view: EmailView): string {
-  const { counts, phase } = view;
-  const many = counts.recipients > 0 ? ` ${doneOf(view)} of ${counts.recipients}` : '';
-  const summary = summaryOf(view);
-  const told = isOver(view) && counts.delivered > 0 ? ` · SES told of ${counts.delivered} deliveries` : '';
-  return `newsletter: ${phase}${many}${summary === '' ? '' : ` · ${summary}`}${told}`;
+  if (!isOver(view)) return `newsletter: ${view.phase}`;
+  return `newsletter: SES took ${view.counts.submitted} mails`;
 }
 
 /** SES has told what became of every mail. */

@@ -1,7 +1,6 @@
 import { paginateScan } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { queueCounts } from '../../adapters/sqs/lanes.ts';
-import { describeEmail } from '../../batch/sending-job/email-report.ts';
 import { CHANNELS, type Channel } from '../../core/model/channels.ts';
 import { remedyOf } from '../../core/model/error-types.ts';
 import type { NotificationRow } from '../../core/model/notification.ts';
@@ -23,9 +22,12 @@ export function describeDemo(
   width = 100,
 ): string {
   return [
-    colors.bold('What became of them'),
-    ...table(report),
+    colors.bold(`What became of the ${sumOf(report)} failed notifications`),
+    ...sums(report),
     ...underWay(lettersUnderWay(report)),
+    '',
+    colors.bold('By channel'),
+    ...table(report),
     '',
     colors.bold('One of each'),
     ...FINDINGS.flatMap((finding) => example(finding, report.examples[finding], colors, width)),
@@ -35,6 +37,27 @@ export function describeDemo(
     ...next(report, endpoints),
     '',
   ].join('\n');
+}
+
+/** Why each number differs from the one of all. */
+const MEANINGS: Readonly<Record<Finding, string>> = {
+  delivered: 'delivered by the first retry',
+  'delivered later': 'delivered by a later one: their provider was busy or limited the rate',
+  waiting: 'waiting for their next retry',
+  'permanent error': 'stopped: their recipient does not exist, so nobody can redrive them',
+  'dead letter': 'dead: a person decides; each has a letter in a dead-letter queue (DLQ)',
+};
+
+const ofAll = ({ counts }: DemoReport, finding: Finding): number =>
+  CHANNELS.reduce((sum, channel) => sum + counts[channel][finding], 0);
+const sumOf = (report: DemoReport): number => FINDINGS.reduce((sum, finding) => sum + ofAll(report, finding), 0);
+
+/** One line for each outcome that there is; they add up to all. */
+function sums(report: DemoReport): string[] {
+  return FINDINGS.flatMap((finding) => {
+    const count = ofAll(report, finding);
+    return count === 0 ? [] : [`  ${String(count).padStart(4)}  ${MEANINGS[finding]}`];
+  });
 }
 
 function table({ counts, deadLetters }: DemoReport): string[] {
@@ -109,37 +132,24 @@ const REASONS: Readonly<Record<string, string>> = {
   message_rejected: 'SES refused this one; its neighbours were sent',
 };
 
-const REASON_WIDTH = 17;
-
-/** From the members to the mails: each step says what it leaves out. */
-function whoGotIt({ members, view: { counts } }: NewsletterReport): string {
-  const { recipients, excluded, failed, uncertain, submitted } = counts;
-  const steps = [
-    `${members} members`,
-    `${members - recipients} unsubscribed before`,
-    `${excluded} excluded`,
-    ...(failed > 0 ? [`${failed} refused by SES`] : []),
-    ...(uncertain > 0 ? [`${uncertain} uncertain`] : []),
-  ];
-  return `${steps.join(', ')}: ${submitted} mails`;
-}
-
-/** What became of the newsletter, who got none and why, and where to look next. */
+/** From the members to the deliveries: each line says what it takes away, why, and one whom it concerns. */
 function describeNewsletter(newsletter: NewsletterReport, { endpoints }: Endpoints, colors: Colors): string[] {
-  const { view, examples } = newsletter;
-  const { email_id } = view;
+  const { members, view, examples } = newsletter;
+  const { email_id, counts, excluded_by_reason, failed_by_reason } = view;
+  const { recipients, uncertain, submitted, delivered, bounced } = counts;
+  const line = (count: number | string, text: string) => `  ${String(count).padStart(5)}  ${text}`;
+  const without = Object.entries({ ...excluded_by_reason, ...failed_by_reason }).flatMap(([reason, count]) => {
+    const who = examples.find((one) => one.reason === reason)?.member_id;
+    const why = REASONS[reason] === undefined ? [] : [line('', colors.dim(`→ ${REASONS[reason]}`))];
+    return [line(`-${count}`, `${reason}${who === undefined ? '' : `, such as ${who}`}`), ...why];
+  });
+  const early = members - recipients;
   return [
-    colors.bold('What became of the newsletter'),
-    `  ${whoGotIt(newsletter)}`,
-    `  ${describeEmail(view, true).trimEnd()}`,
-    '',
-    colors.bold('One of each who got none'),
-    ...examples.flatMap(({ member_id, reason = '', state }) => [
-      `  ${colors.cyan(reason.padEnd(REASON_WIDTH))}  ${member_id}  ${state}`,
-      ...(REASONS[reason] === undefined
-        ? []
-        : [`  ${' '.repeat(REASON_WIDTH)}  ${colors.dim(`→ ${REASONS[reason]}`)}`]),
-    ]),
+    colors.bold(`What became of the newsletter to ${members} members`),
+    ...(early > 0 ? [line(`-${early}`, 'had unsubscribed before: no recipients')] : []),
+    ...without,
+    ...(uncertain > 0 ? [line(`-${uncertain}`, 'uncertain: nobody knows whether SES took them')] : []),
+    line(submitted, `mails that SES took: ${delivered} delivered, ${bounced} bounced`),
     '',
     colors.bold('Where to look at the newsletter'),
     `  npm run ops -- emails status ${email_id} --local`,
