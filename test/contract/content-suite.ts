@@ -84,6 +84,15 @@ export function contentSuite(store: () => StoreUnderTest): void {
     },
   );
 
+  it('keeps both of two parts that are stored at once', async () => {
+    const owner = { ...ownerOf(), expires_at: 4_000_000_000 };
+    await store().indexStore.putContent({ ...owner, sequence: '1' }, CONTENT);
+    const put = (content: Partial<NotificationContent>) =>
+      store().indexStore.putContent({ ...owner, sequence: '2', amends: true }, content);
+    await Promise.all([put({ subject: 'one' }), put({ body: 'other' })]);
+    expect(await store().contents.read(owner)).toMatchObject({ subject: 'one', body: 'other' });
+  });
+
   it('amends no content of another tenant, and none that is not there', async () => {
     const owner = { ...ownerOf(), expires_at: 4_000_000_000, sequence: '1', amends: true } as const;
     const amend = (changes = {}) => store().indexStore.putContent({ ...owner, ...changes }, { body: 'b' });
