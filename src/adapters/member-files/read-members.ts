@@ -1,7 +1,7 @@
 import { jsonObject } from '../../core/model/text.ts';
 import type { FileStanding } from '../../core/newsletter/model/member.ts';
 import { CellFault, type Cells, MemberFileError, timeOr } from './cells.ts';
-import { delimiterTold, type Header, headerOf, LineJoiner, rowsOf } from './csv.ts';
+import { delimiterTold, type Header, headerOf, LineJoiner, type Row, rowsOf } from './csv.ts';
 import type { ForeignFormat, Reading } from './foreign-format.ts';
 import { type Line, MAX_LINE, readLines } from './lines.ts';
 import { HOW_TO_SAY_IT, isOptOutColumn, saysLeft, saysOptOut } from './opt-outs.ts';
@@ -126,8 +126,7 @@ function csvRecords(
     throw new MemberFileError(`The file is not UTF-8: save it as CSV in UTF-8. It is probably ${encoding}.`);
   }
   const header = headerOf(line.text, delimiter);
-  const saysSo = (column: number) => rowsOf(first, header).some(([, cells]) => saysLeft(cells?.[column]?.trim() ?? ''));
-  const { names, read } = formatOf(line.number, header, saysSo, rules);
+  const { names, read } = formatOf(line.number, header, () => rowsOf(first, header), rules);
   return (lines) =>
     rowsOf(lines, header).flatMap(([{ number }, cells]) => recordOf(number, cells, names, read, rules) ?? []);
 }
@@ -184,7 +183,7 @@ function decided(reading: Reading, newsletter_id: string | undefined, as: FileSt
 function formatOf(
   line: number,
   { names }: Header,
-  saysSo: (column: number) => boolean,
+  below: () => readonly Row[],
   rules: ReadRules,
 ): { readonly names: readonly string[]; readonly read: Read } {
   const foreign = FOREIGN_FORMATS.find(({ signs }) =>
@@ -192,7 +191,7 @@ function formatOf(
   );
   const columns = foreign === undefined ? names.map(columnNamed) : names;
   const repeated = columns.find((name, i) => name !== '' && columns.indexOf(name) !== i);
-  if (foreign === undefined) refuseUnknown(line, columns, saysSo, rules);
+  if (foreign === undefined) refuseUnknown(line, columns, below, rules);
   else if (rules.newsletter_id === undefined) {
     const why = `An export of ${foreign.of} does not say from which newsletter a person has unsubscribed`;
     throw new MemberFileError(`${why}, so who did would get mail again: add --newsletter.`);
@@ -225,7 +224,7 @@ function refuseUndecided({ as, file_name }: ReadRules, foreign?: ForeignFormat):
 function refuseUnknown(
   line: number,
   columns: readonly string[],
-  saysSo: (column: number) => boolean,
+  below: () => readonly Row[],
   { file_name, as }: ReadRules,
 ): void {
   const systems = [...new Set(FOREIGN_FORMATS.map(({ of }) => of))].join(', ');
@@ -238,9 +237,12 @@ function refuseUnknown(
       `Line ${line} has an address, so it is no header: add a line above that names the columns; ${known}.${left}`,
     );
   }
-  const unknown = columns.filter((name) => name !== '' && !OWN_COLUMNS.includes(name));
+  const isUnknown = (name: string) => name !== '' && !OWN_COLUMNS.includes(name);
+  const unknown = columns.filter(isUnknown);
   if (unknown.length > 0) {
-    const risky = unknown.filter((name) => isOptOutColumn(name) || saysSo(columns.indexOf(name)));
+    const rows = below();
+    const saySo = (at: number) => rows.some(([, cells]) => saysLeft(cells?.[at]?.trim() ?? ''));
+    const risky = columns.filter((name, at) => isUnknown(name) && (isOptOutColumn(name) || saySo(at)));
     const says = risky.length > 0 ? ` ${risky.join(', ')} may say who must get no mail: ${HOW_TO_SAY_IT}.` : left;
     throw new MemberFileError(`Line ${line} names unknown columns (${unknown.join(', ')}): ${known}.${says}`);
   }
