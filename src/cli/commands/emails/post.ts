@@ -50,9 +50,17 @@ async function readPost(path: string): Promise<Post> {
   return parsePost(read.text, format, path);
 }
 
+/** As YAML allows it: blank lines above, blanks behind the marks, `...` as its end. */
+const MATTER_LINES = /^\s*---[ \t]*\n((?:.*\n)*?)(?:---|\.\.\.)[ \t]*(?:\n|$)/;
+/** It has no end, or is TOML or JSON: as text, everybody would get it. */
+const LIKE_MATTER = /^\s*(?:---[ \t]*\n\s*[\w-]+:|\+\+\+[ \t]*\n|;;;[ \t]*\n|\{\s*"[\w-]+"\s*:)/;
+
 export function parsePost(text: string, format: EmailFormat, path: string): Post {
   const normal = text.replace(/^\uFEFF/, '').replaceAll(/\r\n?/g, '\n');
-  const [matter = '', head = ''] = /^---\n([\s\S]*?\n)?---(?:\n|$)/.exec(normal) ?? [];
+  const [matter = '', head = ''] = MATTER_LINES.exec(normal) ?? [];
+  if (matter === '' && LIKE_MATTER.test(normal)) {
+    throw wrong(`${path}: its front matter is "key: value" on lines of their own, between two lines ---.`);
+  }
   const body = normal.slice(matter.length).trim();
   const { subject = format === 'markdown' ? headingOf(body) : undefined, ...settings } = frontMatter(head, path);
   if (subject === undefined || subject === '') {

@@ -79,6 +79,19 @@ describe('a post', () => {
     });
   });
 
+  it.each(['---  \nsubject: S\n--- \nHi', '\n\n---\nsubject: S\n---\nHi', '---\nsubject: S\n...\nHi'])(
+    '%j has front matter, as YAML allows it',
+    (text) => expect(parsePost(text, 'markdown', 'p')).toEqual({ subject: 'S', body: 'Hi', format: 'markdown' }),
+  );
+
+  it.each([
+    ['+++\nsubject = "S"\n+++\n# T\n\nHi'],
+    ['---\nsegment: status:paid\n\n# T\n\nHi'],
+    ['{ "segment": "status:paid" }\n\n# T\n\nHi'],
+  ])('%j is refused, as everybody would get what should decide who does', (text) => {
+    expect(() => parsePost(text, 'markdown', 'p')).toThrow('between two lines ---');
+  });
+
   it.each([
     ['subject: x\nteaser: y', 'teaser, which nothing reads; keys are subject, preheader, segment'],
     ['subject: x\nSegment: status:paid', 'Segment, which nothing reads'],
