@@ -178,3 +178,11 @@ export function restored(lost: readonly Stored[], rows: readonly Stored[]): stri
     return BECOMES[before]?.includes(after) ? [] : [`5: ${was['log_id']} was ${before}, and is restored as ${after}`];
   });
 }
+
+/** @param rows whose content is lost, and of which nobody is told */
+export function unsendable(rows: readonly Stored[]): string[] {
+  // What is delivered is in the index only until its record is written.
+  const waits = ({ send_status, work_queue, is_deleted }: Stored) =>
+    work_queue !== undefined && send_status !== 'SUCCESS' && is_deleted !== true;
+  return rows.filter(waits).map(({ log_id }) => `1: the content of ${log_id} is lost, and nobody is told`);
+}

@@ -23,8 +23,12 @@ export function lettersOf({ letters, queue }: State): LetterCounts {
   );
 }
 
+/** Whether verify may say so of the row: its content is lost for good, or waits for the indexer to take it away. */
+export const isKnown = (rule: string, row: Stored, state: State): boolean =>
+  rule === '14' ? !isLeftInTheClear(row, state) : rule === '1' && state.alone?.includes(String(row['log_id'])) === true;
+
 /** No image of the stream is left by which the indexer would take the row's content away. */
-export function isLeftInTheClear(row: Stored | undefined, { stream }: State): boolean {
-  if (row === undefined || stream.some((image) => image.row['log_id'] === row['log_id'])) return false;
+function isLeftInTheClear(row: Stored, { stream }: State): boolean {
+  if (stream.some((image) => image.row['log_id'] === row['log_id'])) return false;
   return row['send_status'] !== 'SENDING' && hasContentInTheClear(row) && !isLeftToItsWriter(row);
 }

@@ -154,7 +154,7 @@ export class Deeds {
     switch (ending) {
       case 'ok':
         return ground.perform(name, call).then((outcome) => {
-          if (call.port === 'operator.restored') endRestoration(ground);
+          if (call.port === 'operator.restored') endRestoration(ground, call.args[0] as string[]);
           return this.#answer(actor, call, outcome);
         });
       case 'repeated':

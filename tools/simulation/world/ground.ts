@@ -7,7 +7,7 @@ import * as ends from '../audit/end-promises.ts';
 import type { Stored } from '../audit/memory.ts';
 import * as promises from '../audit/promises.ts';
 import type { Call, Numbers, Outcome } from './actor.ts';
-import { isLeftInTheClear, lettersOf, messagesIn } from './counts.ts';
+import { isKnown, lettersOf, messagesIn } from './counts.ts';
 import { grantOf } from './endings.ts';
 import { asked, correctedByOperator, tellAt } from './provider.ts';
 import {
@@ -176,8 +176,8 @@ export class Ground {
         return messagesIn(this.state, args[0] as Channel, args[1] as Lane);
       case 'audit.letters':
         return lettersOf(this.state);
-      case 'audit.isLeftInTheClear':
-        return isLeftInTheClear(this.#rowOf(args[0]), this.state);
+      case 'audit.isKnown':
+        return isKnown(String(args[0]), this.#rowOf(args[1]), this.state);
       case 'corrections.correct':
         return correctedByOperator(this, args, () => this.#stores.call(port, args));
       case 'operator.erased':

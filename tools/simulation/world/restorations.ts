@@ -1,10 +1,9 @@
 import { DEFAULT_RETRY_POLICY as policy } from '../../../src/core/model/retry-policy.ts';
 import type { AuditRecord } from '../../../src/core/operator/audit.ts';
 import { actsSince } from '../../../src/core/restore/operator-acts.ts';
-import type { RestorePorts } from '../../../src/core/restore/restore-state.ts';
-import { newRestore } from '../../../src/core/restore/restore-state.ts';
+import { newRestore, type RestorePorts } from '../../../src/core/restore/restore-state.ts';
 import { restore } from '../../../src/core/restore/run-restore.ts';
-import { forgotten, restored, saysItAlone } from '../audit/life-promises.ts';
+import { forgotten, restored, saysItAlone, unsendable } from '../audit/life-promises.ts';
 import type { Stored } from '../audit/memory.ts';
 import type { Program } from './actor.ts';
 import type { Ground } from './ground.ts';
@@ -13,9 +12,8 @@ import { portOf } from './ports.ts';
 import { isIdle } from './state.ts';
 import type { Begin } from './whims.ts';
 
-/** The log is copied, as point-in-time recovery does at any time; later it is lost, and restored to that time. */
+/** Log and content are copied, as point-in-time recovery does at any time; later one is lost, and restored to that time. */
 
-/** How much of the log is lost. */
 const PARTS = {
   'the log': () => true,
   'a part of the log': (log_id: string) => /[13]/.test(log_id),
@@ -28,14 +26,18 @@ export function restorations(ground: Ground, begin: Begin): void {
   const { state, tables } = ground;
   const isAtRest = state.late.length === 0 && state.actors.every(isIdle);
   if (state.copied_at === undefined) begin('backups', 'the log is copied', () => backUp(ground));
-  else if (isAtRest && tables.log.size > 0)
+  else if (isAtRest && tables.log.size > 0) {
+    begin('restorations', 'the content is lost', () => loseContent(ground));
     for (const [part, isLost] of Object.entries(PARTS))
       begin('restorations', `${part} is lost`, () => lose(ground, isLost));
+  }
 }
 
 function backUp(ground: Ground): void {
-  ground.backup.clear();
-  for (const [log_id, row] of ground.tables.log) ground.backup.set(log_id, row);
+  ground.backup.log.clear();
+  for (const [log_id, row] of ground.tables.log) ground.backup.log.set(log_id, row);
+  ground.backup.content.clear();
+  for (const [log_id, content] of ground.tables.content) ground.backup.content.set(log_id, content);
   ground.set({ copied_at: new Date(ground.state.now).toISOString() });
 }
 
@@ -48,7 +50,7 @@ function lose(ground: Ground, isLost: (log_id: string) => boolean): void {
   const known = (log_id: string) => {
     const records = [...retryLog.values()].filter(({ original_log_id }) => original_log_id === log_id);
     const numbers = records.map(({ retry_attempt }) => retry_attempt);
-    return Math.max(-1, Number(ground.backup.get(log_id)?.['last_attempt'] ?? -1), ...numbers);
+    return Math.max(-1, Number(ground.backup.log.get(log_id)?.['last_attempt'] ?? -1), ...numbers);
   };
   for (const { log_id } of lost) log.delete(String(log_id));
   const isAlone = (row: Stored) => saysItAlone(row, ground.recordsOf(String(row['log_id'])));
@@ -58,6 +60,7 @@ function lose(ground: Ground, isLost: (log_id: string) => boolean): void {
   const handled = consumer.handled.filter((event) => !alone.some((log_id) => event.includes(log_id)));
   ground.set({
     now: ground.state.now + STOPPED_MS,
+    lostTable: 'log',
     alone,
     lost: lost.filter((row) => ![row['log_id'], row['predecessor_log_id']].some((id) => alone.includes(String(id)))),
     former: {},
@@ -66,9 +69,25 @@ function lose(ground: Ground, isLost: (log_id: string) => boolean): void {
   });
 }
 
-/** The rows are there, by what was lost: the stage starts again. */
-export function endRestoration(ground: Ground): void {
-  ground.violated(...restored(ground.state.lost ?? [], ground.rows()));
+/** What was stored since is lost for good. */
+function loseContent(ground: Ground): void {
+  const { content } = ground.tables;
+  const lifeOf = (one?: { readonly life?: number }) => one?.life ?? 0;
+  const alone = [...content].filter(([log_id, one]) => {
+    const copy = ground.backup.content.get(log_id);
+    return copy === undefined || lifeOf(copy) < lifeOf(one);
+  });
+  content.clear();
+  const now = ground.state.now + STOPPED_MS;
+  ground.set({ now, lost: [], lostTable: 'content', alone: alone.map(([log_id]) => log_id) });
+}
+
+/** What is restored is there, by what was lost: the stage starts again. @param asked what a person is asked to decide */
+export function endRestoration(ground: Ground, asked: readonly string[]): void {
+  const { lost = [], lostTable, alone = [] } = ground.state;
+  ground.violated(...restored(lost, ground.rows()));
+  const untold = (row: Stored) => alone.includes(String(row['log_id'])) && !asked.includes(String(row['log_id']));
+  if (lostTable === 'content') ground.violated(...unsendable(ground.rows().filter(untold)));
   ground.set({ lost: undefined });
 }
 
@@ -76,11 +95,12 @@ export function endRestoration(ground: Ground): void {
  * An operator restores the log while the stage is stopped, and does what it asks: erases once more whom somebody was
  * erasing. A second command goes on where the first one ended.
  */
-export function restorer({ state: { copied_at = '', lost = [] }, apart: clocks_apart_ms }: Ground): Program {
+export function restorer({ state: { copied_at = '', lost = [], lostTable }, apart: clocks_apart_ms }: Ground): Program {
   // Here only an erasure marks a row as deleted.
   const erased = lost.filter(({ is_deleted }) => is_deleted === true).map(({ log_id }) => String(log_id));
   return async (env) => {
     const state = newRestore();
+    const copied = lostTable === 'content' ? 'contents' : 'rows';
     const acts = await env.call<readonly AuditRecord[]>('restoreOther.audit');
     const operations = await env.call<Parameters<typeof actsSince>[2]>('restoreOther.operations');
     await restore(state, {
@@ -88,7 +108,7 @@ export function restorer({ state: { copied_at = '', lost = [] }, apart: clocks_a
       restored_to: copied_at,
       clocks_apart_ms,
       ports: {
-        copies: portOf<Required<RestorePorts['copies']>>(env, 'restoreCopies', 'rows'),
+        copies: portOf<Required<RestorePorts['copies']>>(env, 'restoreCopies', copied),
         deployed: portOf(env, 'restoreDeployed', 'rowPage', 'contentPage', 'rows', 'contents', 'records'),
         either: portOf(env, 'restoreEither', 'row', 'content', 'records'),
         put: portOf(env, 'restorePut', 'record', 'content', 'row'),
@@ -106,6 +126,7 @@ export function restorer({ state: { copied_at = '', lost = [] }, apart: clocks_a
     });
     if (state.asked.some(({ why }) => why === 'forgotten'))
       for (const log_id of erased) await operator('erase', log_id, 'restored')(env);
-    await env.call('operator.restored');
+    const asked = state.asked.map(({ log_id }) => log_id);
+    await env.call('operator.restored', asked);
   };
 }

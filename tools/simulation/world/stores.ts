@@ -31,8 +31,8 @@ type Method = (...args: unknown[]) => Promise<unknown>;
 export class Stores {
   readonly tables: MemoryTables;
   readonly breakers = new MemoryBreakers();
-  /** The log as it was copied. */
-  readonly backup = new Map<string, Stored>();
+  /** The log and the content as they were copied. */
+  readonly backup = { log: new Map<string, Stored>(), content: new Map() as MemoryTables['content'] };
   readonly #acts = new Map<string, AuditRecord>();
   readonly #requests = new Map<string, IntakeRecord>();
   readonly #operations = new Map<string, Operation>();
@@ -47,9 +47,10 @@ export class Stores {
     const tables = new MemoryTables(clock, random);
     const { log, retryLog, content } = tables;
     this.tables = tables;
-    const others = [this.#requests, this.#sweeps, this.#operations, this.backup, this.#acts];
+    const others = [this.#requests, this.#sweeps, this.#operations, this.backup.log, this.backup.content, this.#acts];
     this.maps = [log, retryLog, content, this.breakers.breakers, ...others] as Map<string, unknown>[];
-    const restored = memoryRestore(tables, { log: this.backup }, this.#requests);
+    const restored = memoryRestore(tables, { log: this.backup.log }, this.#requests);
+    const refilled = memoryRestore(tables, { content: this.backup.content }, this.#requests);
     this.#rooms = {
       rows: tables.rows,
       eventRows: tables.eventRows,
@@ -79,7 +80,7 @@ export class Stores {
       operations: createMemoryOperations(this.#operations),
       candidates: createMemoryOperationRows(tables),
       operator: { noted: async (record: AuditRecord) => void this.#acts.set(record.audit_id, record) },
-      restoreCopies: restored.copies,
+      restoreCopies: { ...restored.copies, ...refilled.copies },
       restoreDeployed: restored.deployed,
       restoreEither: restored.either,
       restorePut: restored.put,
