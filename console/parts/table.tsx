@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { List } from '../data/use-list.ts';
 import { useKeys } from '../navigation/keys.ts';
@@ -59,7 +59,9 @@ export function ListTable<T>({ empty, ...table }: TableProps<T> & { readonly emp
   );
 }
 
-type ListedProps<T> = Pick<TableProps<T>, 'label' | 'list'> & {
+type ListedProps<T> = {
+  readonly label: string;
+  readonly list: Pick<List<T>, 'problem' | 'loaded' | 'rows' | 'refresh'>;
   readonly empty: EmptyProps;
   readonly children: ComponentChildren;
 };
@@ -179,7 +181,7 @@ function Table<T>({ label, columns, list: { rows, keyOf, more, loadMore }, hrefO
 
 type HeadOf = {
   columns: readonly Pick<Column<never>, 'title' | 'head' | 'align'>[];
-  grid: JSX.CSSProperties | undefined;
+  grid: { readonly gridTemplateColumns: string } | undefined;
 };
 
 function Head({ columns, grid }: HeadOf) {
