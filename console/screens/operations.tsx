@@ -17,6 +17,8 @@ import { NewOperation } from './operations/new-operation.tsx';
 import { Outcomes } from './operations/outcomes.tsx';
 import { Verification } from './operations/verification.tsx';
 
+const QUEUE_REDRIVE = 'dlq.redrive';
+
 /** Bulk operations, newest first: what runs, how far it is, and what became of it. */
 export function OperationsScreen() {
   const session = useContext(SessionContext);
@@ -29,8 +31,8 @@ export function OperationsScreen() {
   });
   const queues = useList({
     route: 'GET /api/audit',
-    query: { what: 'dlq.redrive', limit: '20' },
-    rowsOf: (page) => page.entries,
+    query: { what: QUEUE_REDRIVE, limit: '20' },
+    rowsOf: (page) => page.entries.filter(({ what }) => what === QUEUE_REDRIVE),
     keyOf: (entry: AuditEntry) => entry.audit_id,
     once: true,
   });
