@@ -127,12 +127,13 @@ function delivered(one: Case): Decided | undefined {
   const arrived = deliveredBy(recorded.proof, withAttempts(row, recorded, terms.policy));
   const lost = lostSuccessor(one);
   if (lost === undefined) return { as: 'delivered', row: arrived };
-  const successor = lost.do === 'put' && lost.row['work_queue'] !== undefined ? withdrawn(lost, terms) : lost;
   const successor_log_id = successorId(row.log_id, row.life);
-  return { as: 'delivered', row: { ...arrived, successor_log_id }, with: { successor } };
+  return { as: 'delivered', row: { ...arrived, successor_log_id }, with: { successor: withdrawn(lost, terms) } };
 }
 
-function withdrawn(lost: Extract<Restored, { do: 'put' }>, { now }: RestoreTerms): Restored {
+/** The successor of what arrived or was erased: nobody sends it any more. */
+function withdrawn(lost: Restored, { now }: RestoreTerms): Restored {
+  if (lost.do !== 'put' || lost.row['work_queue'] === undefined) return lost;
   const row = asNotification(lost.row);
   const record = row.send_status === 'SENDING' ? { with: { record: unrecorded(row, now) } } : {};
   return { do: 'put', as: 'cancelled', row: { ...ended(row, 'CANCELLED') }, ...record };
@@ -233,7 +234,9 @@ function erasedSince(decided: Decided, { row: copy, survivors, terms }: Case): D
   const isOpen = decided.row.send_status === 'SENDING';
   const row = isOpen ? withChange(decided.row, CRASHED) : decided.row;
   const { change } = erasure(row, stateOf(row, now), now, saysAnAddress);
-  const record = isOpen ? { with: { record: unrecorded(decided.row, now) } } : decided.with && { with: decided.with };
+  const { successor, ...others } = decided.with ?? {};
+  const more = { ...others, ...(successor && { successor: withdrawn(successor, terms) }) };
+  const record = { with: { ...more, ...(isOpen && { record: unrecorded(decided.row, now) }) } };
   const erased = change === undefined ? row : withChange(row, change);
   return { as: 'erased', row: { ...erased, erased_at: survivors.content.erased_at }, ...record };
 }

@@ -509,6 +509,12 @@ describe('a restored row', () => {
     });
   });
 
+  it('was erased, and takes its successor along, which nobody had sent', () => {
+    const content = { is_copy: false, erased_at: iso(MINUTE) };
+    const found = decided({ row: FALLBACK, records: [FIRST, EXHAUSTED], content, ...successor({}) });
+    expect(found).toMatchObject({ as: 'erased', with: { successor: { do: 'put', as: 'cancelled' } } });
+  });
+
   it('is given up again, where its successor found that nobody wanted it', () => {
     const its = [ofSuccessor(0, { retry_status: 'SKIPPED', failure_reason: 'CANCELLED' })];
     const found = decided({ row: FALLBACK, records: [FIRST, EXHAUSTED], ...successor({ records: its }) });

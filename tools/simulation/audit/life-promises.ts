@@ -159,11 +159,11 @@ export function restored(lost: readonly Stored[], rows: readonly Stored[]): stri
   return lost.flatMap((was) => {
     const row = rows.find(({ log_id }) => log_id === was['log_id']);
     const predecessor = rows.find(({ log_id }) => log_id === was['predecessor_log_id']);
-    // Its predecessor is given up once more, and makes it once more.
+    // Its predecessor is given up once more, and makes it once more; or it is erased, and nobody wants it.
     if (
       row === undefined &&
       predecessor !== undefined &&
-      standing(predecessor) === 'dead' &&
+      (standing(predecessor) === 'dead' || predecessor['erased_at'] !== undefined) &&
       standing(was) !== 'stopped' &&
       was['send_attempts'] === 0
     )
