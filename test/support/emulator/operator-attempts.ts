@@ -1,5 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import type { NewsletterCalls } from './newsletter-calls.ts';
+import { tableOf } from './resources.ts';
+import type { Right } from './users.ts';
 
 const MINUTES = 60_000;
 
@@ -22,6 +24,8 @@ interface Attempt {
   readonly args: (world: AttemptWorld) => Promise<readonly string[]> | readonly string[];
   /** What it reads from standard input. */
   readonly input?: (world: AttemptWorld) => string;
+  /** On what has no output, as somebody has made it. */
+  readonly besides?: Right;
   /** What is done before and after it, with the same rights. */
   readonly around?: readonly [readonly string[], readonly string[]];
   /** Part of a refusal that has nothing to do with rights, where the command cannot be done here. */
@@ -53,6 +57,10 @@ export const OPERATOR_ATTEMPTS: Readonly<Record<string, Attempt>> = {
   reconcile: { args: () => ['reconcile', '--dry-run'] },
   verify: { args: () => ['verify', '--letters'] },
   restore: {
+    besides: {
+      actions: ['dynamodb:Scan', 'dynamodb:BatchGetItem', 'dynamodb:GetItem'],
+      resources: [tableOf(RESTORED)],
+    },
     args: () => ['restore', '--log', RESTORED, '--restored-to', '1h', '--yes'],
     around: [
       ['restore', '--stop'],

@@ -1,6 +1,5 @@
 import { OPERATOR_COMMANDS, OPERATOR_SECTION } from '../docs/operator-commands.ts';
 import { ACCOUNT } from './ministack.ts';
-import { RESTORED } from './operator-attempts.ts';
 import { FIND_STACK, type Outputs, queuesIn, tableOf } from './resources.ts';
 import type { Right } from './users.ts';
 
@@ -200,21 +199,14 @@ const ROWS: readonly ResourceRow[] = [
     documented: '`restore` the rights of `verify`, the restored tables, PipelineState',
     commands: /^restore/,
     actions: /^dynamodb:/,
-    resources: ({
-      NotificationContentTable,
-      NotificationRetryLogTable,
-      DataKeysTable,
-      PipelineStateTable,
-      AuditTable,
-    }) =>
-      [
-        NotificationContentTable,
-        NotificationRetryLogTable,
-        DataKeysTable,
-        PipelineStateTable,
-        AuditTable,
-        RESTORED,
-      ].map(tableOf),
+    resources: ({ NotificationContentTable, NotificationRetryLogTable, DataKeysTable, PipelineStateTable }) =>
+      [NotificationContentTable, NotificationRetryLogTable, DataKeysTable, PipelineStateTable].map(tableOf),
+  },
+  {
+    documented: 'and `AuditTable` |',
+    commands: /^restore/,
+    actions: /:Query$/,
+    resources: ({ AuditTable }) => [tableOf(AuditTable)],
   },
   {
     documented: '`events:…`, `lambda:…` of `restore`',
