@@ -101,7 +101,7 @@ function inOneList({ rows, more }: List<OperationView>, entries: readonly AuditE
   return [...operations, ...queues].sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
 }
 
-/** `ops dlq redrive`: SQS moves what is in the queue, without a preview. */
+/** By a command: SQS moves what is in the queue, without a preview. */
 function QueueRedrive({ entry: { audit_id, at, who, on, result } }: { readonly entry: AuditEntry }) {
   const moved = result?.['moved'];
   return (

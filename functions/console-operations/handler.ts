@@ -64,7 +64,7 @@ export const handler = bindFunction(consoleOperationsEnv, (env, observability) =
   const shards = createShardMark(dynamodb, env.PIPELINE_STATE_TABLE);
   const rows = createOperatorRows(dynamodb, env.NOTIFICATION_LOG_TABLE, clock);
   const onFault = (error: unknown) =>
-    observability.logger.warn('letters of an operation stay; `ops dlq drop --stale` deletes them', error as Error);
+    observability.logger.warn('letters of an operation stay: dlq drop --stale deletes them', error as Error);
   const deps: OperationsDeps = {
     operations: createOperationStore(dynamodb, env.PIPELINE_STATE_TABLE),
     candidates: createOperationRows(dynamodb, env.NOTIFICATION_LOG_TABLE, clock, shards.read),

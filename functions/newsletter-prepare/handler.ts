@@ -4,7 +4,7 @@ import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member
 import { createWarmingStore } from '../../src/adapters/dynamodb/newsletter/warming-store.ts';
 import { createCandidateReader } from '../../src/adapters/nql/candidate-reader.ts';
 import { createMemberSealing } from '../../src/adapters/recipient/member-sealing.ts';
-import { parsePrepareMessage } from '../../src/adapters/sqs/newsletter-queues.ts';
+import { parsePrepareMessage } from '../../src/adapters/sqs/newsletter-messages.ts';
 import { continueDryRun, type RequestDryRunDeps } from '../../src/core/newsletter/lifecycle/dry-run.ts';
 import { countEmail, type StartDeps, startEmail } from '../../src/core/newsletter/lifecycle/start.ts';
 import type { PrepareMessage } from '../../src/core/newsletter/model/email-message.ts';

@@ -4,7 +4,7 @@ import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member
 import { createNewsletterStore } from '../../src/adapters/dynamodb/newsletter/newsletter-store.ts';
 import { createWarmingStore } from '../../src/adapters/dynamodb/newsletter/warming-store.ts';
 import { createMemberSealing, withRecentHashes } from '../../src/adapters/recipient/member-sealing.ts';
-import { parseSendMessage } from '../../src/adapters/sqs/newsletter-queues.ts';
+import { parseSendMessage } from '../../src/adapters/sqs/newsletter-messages.ts';
 import { unsubscribeToken } from '../../src/adapters/unsubscribe/unsubscribe-link.ts';
 import { continueResolve } from '../../src/core/newsletter/lifecycle/resolve.ts';
 import { CHUNK_SIZE } from '../../src/core/newsletter/model/batch.ts';

@@ -272,6 +272,7 @@ const OF_OUR_OWN = [
   'src/adapters/email/address.ts',
   // Links, and colors of a style sheet.
   'src/adapters/content/addresses.ts',
+  'src/adapters/metric-history/cloudwatch-history.ts',
   'src/adapters/post/mail-template.ts',
 ];
 

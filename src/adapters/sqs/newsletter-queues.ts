@@ -1,8 +1,5 @@
 import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
-import * as v from 'valibot';
-import { type PrepareMessage, RESOLUTIONS, type SendMessage } from '../../core/newsletter/model/email-message.ts';
 import type { NewsletterQueues } from '../../core/newsletter/model/ports.ts';
-import { parseMessage } from './message-bodies.ts';
 
 export interface NewsletterQueueUrls {
   readonly prepare: string;
@@ -19,45 +16,3 @@ export function createNewsletterQueues(client: SQSClient, urls: NewsletterQueueU
     send: (message, delay_seconds) => send(urls.send, message, delay_seconds),
   };
 }
-
-const id = v.pipe(v.string(), v.minLength(1), v.maxLength(100));
-const whole = v.pipe(v.number(), v.integer(), v.minValue(0));
-
-/** Unknown keys, which a later version may add, are ignored. */
-const prepareMessage = v.object({
-  version: v.literal(1),
-  kind: v.picklist(['count', 'start', 'dry-run']),
-  email_id: id,
-});
-
-const entryOutcome = v.object({
-  n: whole,
-  state: v.picklist(['submitted', 'failed', 'uncertain', 'pending']),
-  reason: v.exactOptional(v.string()),
-  tries: v.exactOptional(whole),
-  message_id: v.exactOptional(v.string()),
-});
-
-const sendMessage = v.variant('kind', [
-  v.object({ version: v.literal(1), kind: v.literal('batch'), email_id: id, batch_id: id, slot: id }),
-  v.object({
-    version: v.literal(1),
-    kind: v.literal('resolve'),
-    email_id: id,
-    action: v.picklist(RESOLUTIONS),
-    seen_at: v.pipe(v.string(), v.isoTimestamp()),
-    after: id,
-  }),
-  v.object({
-    version: v.literal(1),
-    kind: v.literal('record'),
-    email_id: id,
-    batch_id: id,
-    chunk: whole,
-    outcome: v.object({ call_id: id, outcomes: v.array(entryOutcome), at: v.pipe(v.string(), v.isoTimestamp()) }),
-  }),
-]);
-
-export const parsePrepareMessage = (body: string): PrepareMessage => parseMessage(prepareMessage, body);
-
-export const parseSendMessage = (body: string): SendMessage => parseMessage(sendMessage, body);

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { CHANGE_TRIES } from '../../../core/delivery/ports.ts';
@@ -126,7 +125,7 @@ class Contents {
     const { applied, item: other } = await this.#write(item, guards);
     const since = applied ? there : (other ?? (await this.read(log_id)) ?? {});
     if (isErased(since)) throw new ErasedError(ERASED);
-    if (amends && !isDeepStrictEqual(asStored(since), asStored(there))) return { since };
+    if (amends && JSON.stringify(asStored(since)) !== JSON.stringify(asStored(there))) return { since };
     return { ...(life !== undefined && { life }), ...(of_another && { of_another }) };
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseSendMessage } from '../../../../src/adapters/sqs/newsletter-queues.ts';
+import { parseSendMessage } from '../../../../src/adapters/sqs/newsletter-messages.ts';
 import { isoAfter } from '../../../../src/core/model/time.ts';
 import { advance } from '../../../../src/core/newsletter/lifecycle/advance.ts';
 import { retryEmail } from '../../../../src/core/newsletter/lifecycle/operate.ts';
