@@ -45,6 +45,13 @@ describe('a send', () => {
     expect(promises.sent(NOTHING_YET, { ...SEND, ...send }, row, []).violations).toEqual(violations);
   });
 
+  it.each(['n1-fallback', 'n1-fallback-3'])('of %s, for whom the writer of n1 has named since', (log_id) => {
+    const to = { ...SEND, log_id, recipient: 'new-n1-fallback@example.com' };
+    const named = { ...NOTHING_YET, elsewhere: ['n1'] };
+    expect(promises.sent(named, to, ROW, []).violations).toEqual([]);
+    expect(promises.sent(NOTHING_YET, to, ROW, []).violations).toEqual(['9: sent to another recipient']);
+  });
+
   it('before it is due', () => {
     const before = { retry_attempt: 0, next_retry_at: at(1_000) };
     const judge = (row: object) => promises.sent(NOTHING_YET, SEND, { ...ROW, ...row }, [before]).violations;

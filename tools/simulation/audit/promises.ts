@@ -109,10 +109,10 @@ export function sent(memory: Memory, send: Send, row: Stored | undefined, record
   const { log_id, attempt, recipient, now, late } = send;
   const violations: string[] = [];
   const since = memory.readdressed[log_id] ?? Number.POSITIVE_INFINITY;
-  // The successor of a later life is for whom the writer has named since, if that was the fallback's recipient, too.
-  const [, first = log_id, of = ''] = /^((n\d+)-fallback)-\d+$/.exec(log_id) ?? [];
+  // A successor that is made since is for whom the writer has named, if that was the fallback's recipient, too.
+  const [, first = log_id, of] = /^((n\d+)-fallback)(?:-\d+)?$/.exec(log_id) ?? [];
   const [given, later] = [`${first}@example.com`, `new-${log_id}@example.com`];
-  const isElsewhere = first !== log_id && memory.elsewhere.includes(of) && recipient === `new-${given}`;
+  const isElsewhere = of !== undefined && memory.elsewhere.includes(of) && recipient === `new-${given}`;
   const known = (recipient === given || isElsewhere) && attempt <= since;
   if (!known && !(recipient === later && since < Number.POSITIVE_INFINITY))
     violations.push(`9: sent to ${recipient === given ? 'its former' : 'another'} recipient`);
