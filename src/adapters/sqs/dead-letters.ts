@@ -144,7 +144,8 @@ export function replacedLetters({ sqs, queues, rows, onFault }: ReplacedDeps): N
         if (isStopping()) break;
       }
     };
-    for (const url of urls) await dropIn(url).catch(onFault);
+    // Beside each other, as each walk ends by a receive that waits.
+    await Promise.all(urls.map((url) => dropIn(url).catch(onFault)));
   };
 }
 
