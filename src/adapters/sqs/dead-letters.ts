@@ -130,6 +130,8 @@ export function replacedLetters({ sqs, queues, rows, onFault }: ReplacedDeps): N
   return async (operation, isStopping) => {
     const { channel } = operation.filter;
     const urls = (channel === undefined ? CHANNELS : [channel]).flatMap((name) => queues[name] ?? []);
+    // Each has one letter at most, but for copies: a queue may hold a hundred thousand of others.
+    let left = operation.progress.taken;
     const dropIn = async (url: string) => {
       const gone = new Set<string>();
       for await (const letters of peekLetters(sqs, url, gone)) {
@@ -141,7 +143,8 @@ export function replacedLetters({ sqs, queues, rows, onFault }: ReplacedDeps): N
         );
         await deleteLetters(sqs, url, found.flat());
         for (const { message_id } of found.flat()) gone.add(message_id);
-        if (isStopping()) break;
+        left -= found.flat().length;
+        if (left <= 0 || isStopping()) break;
       }
     };
     // Beside each other, as each walk ends by a receive that waits.

@@ -1,7 +1,7 @@
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { describe, expect, it } from 'vitest';
 import { deleteLetters, peekLetters, replacedLetters } from '../../../src/adapters/sqs/dead-letters.ts';
-import type { Operation } from '../../../src/core/operator/operations/operation.ts';
+import { NOTHING, type Operation } from '../../../src/core/operator/operations/operation.ts';
 import { dueRow } from '../../support/rows.ts';
 import { samplingQueue } from '../../support/sampling-queue.ts';
 
@@ -90,9 +90,13 @@ it('an operation that has ended leaves the letters of those that it did not take
     rows: { read: async (log_id) => dueRow({ log_id, ...(Number(log_id.slice(1)) >= 5 && { replay_id: 'op-1' }) }) },
     onFault: (error) => faults.push(error),
   });
-  const operation = { ...({} as Operation), operation_id: 'op-1' };
+  const of = { operation_id: 'op-1', cut_off: '9999-12-31T00:00:00.000Z' };
+  const operation = { ...({} as Operation), ...of, progress: { ...NOTHING, taken: 40 } };
   await drop({ ...operation, filter: { channel: 'email' } }, () => false);
   expect(queue.left()).toHaveLength(45);
+  // As many as it took are gone: it looks no further.
+  await drop({ ...operation, filter: {}, progress: { ...NOTHING, taken: 1 } }, () => false);
+  expect(queue.left().length).toBeGreaterThanOrEqual(35);
   await drop({ ...operation, filter: {} }, () => false);
   expect(queue.left()).toHaveLength(5);
   expect(queue.inFlight()).toBe(0);

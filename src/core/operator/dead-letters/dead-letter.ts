@@ -7,6 +7,7 @@ import type { RetryPolicy } from '../../model/retry-policy.ts';
 import { failedAt } from '../../model/row-state.ts';
 import { withoutAddresses } from '../../model/text.ts';
 import { workFaults } from '../../model/work-rules.ts';
+import type { Operation } from '../operations/operation.ts';
 
 export interface DeadLetter {
   readonly message_id: string;
@@ -45,15 +46,15 @@ export interface DeadLetterView {
 
 /**
  * Whether the operation has taken the notification of this letter, which then says nothing any more: the notification goes
- * on, or has ended, without it. A notification that died again since has another letter.
- * @param row read after the letter was received: a death after that has its letter still in a lane
+ * on, or has ended, without it. A notification that died again since has another letter. SQS may move a message to the DLQ
+ * while a worker has it, and the notification dies by it later: what was sent since the operation began is left.
  */
 export function isReplaced(
   { message, ...letter }: DeadLetter,
   row: NotificationRow | undefined,
-  { operation_id }: { readonly operation_id: string },
+  { operation_id, cut_off }: Pick<Operation, 'operation_id' | 'cut_off'>,
 ): boolean {
-  if (message === undefined || row?.replay_id !== operation_id) return false;
+  if (message === undefined || row?.replay_id !== operation_id || letter.sent_at.toISOString() > cut_off) return false;
   return !isLetter(row, { ...letter, message });
 }
 

@@ -7,6 +7,7 @@ import type { Kind, Operation } from '../../../../src/core/operator/operations/o
 import { OPERATION_CLAIM_MS, runOperation } from '../../../../src/core/operator/operations/run-operation.ts';
 import { deadRow } from '../../../support/cli/operations.ts';
 import { KINDS, operationsWorld, request, rowFor } from '../../../support/operations-world.ts';
+import { dueRow } from '../../../support/rows.ts';
 
 describe('an operation whose process is killed', () => {
   it.each(KINDS)('neither repeats nor skips, and counts each notification once: %s', async (kind) => {
@@ -377,5 +378,16 @@ it.each([
 ] as const)('replaces a letter %s: %j, %s', (_, row, is) => {
   const message = { ...messageFor(deadRow('N1'), '2026-03-01T10:00:00.000Z', 'sweep-1') };
   const letter = { message, message_id: 'M1', sent_at: new Date(0), receive_count: 1 };
-  expect(isReplaced(letter, row && deadRow('N1', row), { operation_id: 'op-1' })).toBe(is);
+  const operation = { operation_id: 'op-1', cut_off: '2026-03-01T11:00:00.000Z' };
+  expect(isReplaced(letter, row && deadRow('N1', row), operation)).toBe(is);
+});
+
+it('leaves what it has sent itself, by which its notification may still die', () => {
+  const operation = { operation_id: 'op-1', cut_off: '2026-03-01T11:00:00.000Z' };
+  const under = { send_status: 'SENDING', work_at: '2026-03-01T11:00:05.000Z' } as const;
+  const claimed = dueRow({ log_id: 'N1', ...under, ...OWN });
+  const message = { ...messageFor(claimed, '2026-03-01T11:00:05.000Z', 'manual-op-1') };
+  const letter = { message, message_id: 'M2', sent_at: new Date('2026-03-01T11:00:05.500Z'), receive_count: 6 };
+  // SQS has moved it to the DLQ while a worker has it.
+  expect(isReplaced(letter, claimed, operation)).toBe(false);
 });
