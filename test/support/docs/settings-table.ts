@@ -117,6 +117,8 @@ function namesOf(setting: Setting, language: Language): string {
   const placeholders: string[] = [];
   for (let standard = standardIn(setting); isNamed(standard); standard = Object.values(standard)[0]) {
     const [first] = Object.keys(standard);
+    // Free names, as of tags.
+    if (first === undefined) break;
     const known = NAMES.find(({ of }) => of.some((name) => name === first)) ?? { en: 'function', ja: '関数' };
     placeholders.push(`.<${known[language]}>`);
   }
