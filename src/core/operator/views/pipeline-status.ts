@@ -179,12 +179,14 @@ function figuresOf(
     parts.reduce((total, part) => total + (part.state === state ? of(part) : 0), 0);
   const of = (state: WorkState, kind: keyof Counted) => sum(state, ({ counts }) => counts.get(channel)?.[kind] ?? 0);
   const heldOf = (kind: keyof Counted) => sum('due', ({ priority }) => found.of(`${priority} ${channel} ${kind}`));
-  const estimated =
-    parts.some(({ counts, factor }) => factor > 1 && counts.has(channel)) ||
+  const isPartOf = (state: WorkState) =>
+    parts.some((part) => part.state === state && part.factor > 1 && part.counts.has(channel));
+  const isDuePart =
+    isPartOf('due') ||
     PRIORITIES.some((priority) =>
       (['past', 'future'] as const).some((kind) => found.estimated.has(`${priority} ${channel} ${kind}`)),
     );
-  const rounded = (value: number) => (estimated ? Number(value.toPrecision(2)) : value);
+  const rounded = (value: number, isPart = isDuePart) => (isPart ? Number(value.toPrecision(2)) : value);
   const figures = unfinished(
     { past: rounded(of('due', 'past')), future: rounded(of('due', 'future')) },
     { past: rounded(heldOf('past')), future: rounded(heldOf('future')) },
@@ -194,9 +196,9 @@ function figuresOf(
   return {
     channel,
     ...figures,
-    dead: rounded(of('dead', 'past') + of('dead', 'future')),
+    dead: rounded(of('dead', 'past') + of('dead', 'future'), isPartOf('dead')),
     oldest_due_at: oldestOf(figures, oldest.sort()[0] ?? null),
-    estimated,
+    estimated: isDuePart || isPartOf('dead'),
   };
 }
 

@@ -111,4 +111,19 @@ describe('the figures of the overview', () => {
     expect(slack).toMatchObject({ held: 0, in_flight: 3 });
     expect(read).toBeLessThanOrEqual(800);
   });
+
+  it('round nothing that was counted to its end because something else is estimated', async () => {
+    const dead = Array.from({ length: 123 }, (_, i) => ({ ...queued(`D${i}`, 'dead'), work_at: at(-i - 1) }));
+    const due = Array.from({ length: 150 }, (_, i) => ({ ...queued(`N${i}`, 'due'), work_at: at(-i - 1) }));
+    const { index } = indexOf([...dead, ...due]);
+    const down = { id: 'email#ses', error_type: 'NETWORK_TIMEOUT' } as const;
+    const breaker = opened(down, undefined, { now: NOW, policy: DEFAULT_BREAKER_POLICY });
+    const holders = { breakers: breakerStatus([breaker], NOW), rows: async () => [] };
+    const [email] = (await workFigures(index, NOW, { holders })).channels;
+    expect(email).toMatchObject({ dead: 123, due: 150, estimated: true });
+  });
+});
+
+const queued = (log_id: string, state: 'due' | 'dead') => ({
+  ...{ log_id, tenant_id: 'T', channel: 'email', queue: workQueueOf(state, 'normal', log_id) },
 });
