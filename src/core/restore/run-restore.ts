@@ -2,6 +2,7 @@ import { successorId } from '../delivery/failover.ts';
 import { isGone } from '../model/history-index.ts';
 import { asNotification, type ForeignRow, hasContent, type RetryRecord } from '../model/notification.ts';
 import { stateOf } from '../model/row-state.ts';
+import { maskedWords } from '../model/text.ts';
 import { isoBefore } from '../model/time.ts';
 import { scanSegments } from '../verify/scan-segments.ts';
 import { Pace, SEGMENTS } from '../verify/verification.ts';
@@ -59,8 +60,10 @@ async function takeRecords(records: readonly RetryRecord[], { state, run }: Work
   const contents = await deployed.contents(missing.map(({ original_log_id }) => original_log_id));
   for (const record of missing) {
     const { response_message: _, error_details: __, ...erased } = record;
-    const isErased = contents.get(record.original_log_id)?.erased_at !== undefined;
-    if (!run.dry_run) await put.record(isErased ? erased : record);
+    const { erased_at, life = 0 } = contents.get(record.original_log_id) ?? {};
+    // Whoever corrected the recipient since had the former one masked.
+    const kept = record.retry_attempt < life ? { ...record, ...maskedWords(record) } : record;
+    if (!run.dry_run) await put.record(erased_at === undefined ? kept : erased);
   }
   state.records.there += kept.length - missing.length;
   state.records.copied += missing.length;
