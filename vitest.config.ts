@@ -13,7 +13,7 @@ const FLOWS = 'test/flow/**/*.test.ts';
  */
 const LOCAL = [
   'test/local/{processes/start-child,runtime/runtime,runtime/start-unless-stopped,stand-ins/sqs}.test.ts',
-  'test/flow/{api,background-job,delivery-events,forget,gone-members,newsletter,operator}.test.ts',
+  'test/flow/{api,background-job,delivery-events,forget,gone-members,newsletter,operator,restore}.test.ts',
 ];
 
 /**
