@@ -11,10 +11,10 @@ import { PROJECT_ROOT } from '../support/project-root.ts';
  * import of rows and the client's CommonJS.
  */
 const CEILINGS: Readonly<Record<string, number>> = {
-  'lines of the product': 86_500,
-  'lines of tools/ and examples/': 17_000,
-  'source files': 905,
-  'files that functions/console-api loads': 138,
+  'lines of the product': 85_221,
+  'lines of tools/ and examples/': 16_999,
+  'source files': 874,
+  'files that functions/console-api loads': 131,
 };
 
 const filesWith = (files: readonly string[], pattern: RegExp) =>
