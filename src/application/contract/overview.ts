@@ -36,7 +36,7 @@ export type CauseFigures = Out<typeof cause>;
 /** A provider that is down or has just recovered. */
 const breaker = v.strictObject({
   channel,
-  /** The integration_config_id, or else `<tenant>@<host of the recipients>`. `ses` for e-mail. */
+  /** The integration_config_id, `<tenant>@#` before one that only signs, or else `<tenant>@<host of the recipients>`. `ses` for e-mail. */
   integration: v.string(),
   /** `draining`: the provider is up again, and the held notifications are sent. */
   state: v.picklist(['open', 'draining']),
