@@ -44,7 +44,7 @@ const columns = (pageOf: (log_id: string) => string): readonly Column<Notificati
     cell: (row) => channelName(row['channel'] ?? text(row, 'notification_type').toLowerCase()),
   },
   { title: 'Priority', yields: 1, width: '5rem', narrow: 'line', cell: (row) => text(row, 'priority') || '–' },
-  { title: 'Tenant', yields: 2, width: 'minmax(6rem, 1fr)', narrow: 'line', cell: (row) => text(row, 'tenant_id') },
+  { title: 'Tenant', yields: 3, width: 'minmax(6rem, 1fr)', narrow: 'line', cell: (row) => text(row, 'tenant_id') },
   {
     title: 'Last error',
     width: 'minmax(13rem, 3fr)',
@@ -70,7 +70,7 @@ const columns = (pageOf: (log_id: string) => string): readonly Column<Notificati
   },
   {
     title: 'Created',
-    yields: 3,
+    yields: 2,
     width: '6rem',
     align: 'right',
     narrow: 'head',

@@ -278,7 +278,7 @@ it.each(LISTS)('each column of %s is seen on a wide screen, so that none is adde
 
 it.each([1_600, 1_360])('attempts and the next try of notifications are seen at %i px', async (width) => {
   const [columns] = await columnsAt('/notifications', width);
-  expect(columns?.seen).toEqual(expect.arrayContaining(['Attempts', 'Next try', 'Last error', 'Created']));
+  expect(columns?.seen).toEqual(expect.arrayContaining(['Attempts', 'Next try', 'Last error', 'Tenant']));
 });
 
 it('a list takes the width of a wide screen', async () => {
