@@ -32,7 +32,7 @@ const DOCUMENTED: Readonly<Record<string, DocumentedRights>> = {
     documented: sectionOf('docs/reference/handing-over.md', 'Leaving a failed notification'),
     rights: ({ NotificationLogTable, DataKey = '' }) => [
       { actions: ['dynamodb:PutItem'], resources: [tableOf(NotificationLogTable)] },
-      { actions: ['kms:Encrypt', 'kms:Decrypt', 'kms:GenerateDataKey', 'kms:DescribeKey'], resources: [DataKey] },
+      { actions: ['kms:Decrypt', 'kms:GenerateDataKey'], resources: [DataKey] },
     ],
     attempt: (stack, user, { NotificationLogTable = '' }) => {
       const email = { notification_type: 'EMAIL', recipient_address: 'someone@your-domain.example' };
