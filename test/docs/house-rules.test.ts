@@ -12,7 +12,7 @@ import { PROJECT_ROOT } from '../support/project-root.ts';
  */
 const CEILINGS: Readonly<Record<string, number>> = {
   'lines of the product': 85_221,
-  'lines of tools/ and examples/': 16_999,
+  'lines of tools/ and examples/': 17_000,
   'source files': 874,
   'files that functions/console-api loads': 131,
 };

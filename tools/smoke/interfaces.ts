@@ -148,7 +148,7 @@ const unsubscribe: Check = {
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };
     const click = { method: 'POST', headers, body: 'List-Unsubscribe=One-Click' } as const;
     assert.equal((await account.api(path)).status, 200);
-    const altered = path.replace(/[^.]+$/, (signature) => [...signature].reverse().join(''));
+    const altered = path.replace(/[^.]+$/, (signed) => [...signed].reverse().join(''));
     assert.equal((await account.api(altered, click)).status, 404);
     assert.equal((await account.api(path, click)).status, 200);
     const { counts } = await call<Email>('GET', `/v1/emails/${scheduled_id}`);
