@@ -1,6 +1,8 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, linkSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createMemberStore } from '../../../../src/adapters/dynamodb/newsletter/member-store.ts';
 import { createNewsletterStore } from '../../../../src/adapters/dynamodb/newsletter/newsletter-store.ts';
@@ -373,39 +375,33 @@ describe('members import', () => {
     60_000,
   );
 
+  // What lives is measured, after a collection: what a process holds from the system beyond that differs by machine.
   it('needs no more memory for a long file than for a short one', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect: () => void = runInNewContext('gc');
+    const living = () => {
+      collect();
+      const { heapUsed, external } = process.memoryUsage();
+      return heapUsed + external;
+    };
+    const mostOf = async (count: number) => {
+      const lines = Array.from({ length: count }, (_, i) => `m-${i},person.${i}@example.com,Person ${i},vip`);
+      const path = file(`${count}.csv`, `member_id,email,name,labels\n${lines.join('\n')}\n`);
+      lines.length = 0;
+      const before = living();
+      let most = 0;
+      const watch = setInterval(() => {
+        most = Math.max(most, living() - before);
+      }, 100);
+      const { out } = await run(path);
+      clearInterval(watch);
+      expect(JSON.parse(out)).toMatchObject({ bad: 0, lines: count + 1 });
+      return most;
+    };
     const count = Number(process.env['IMPORT_LINES'] ?? 5_000);
-    const lines = Array.from({ length: count }, (_, i) => `m-${i},person.${i}@example.com,Person ${i},vip`);
-    const path = file('million.csv', `member_id,email,name,labels\n${lines.join('\n')}\n`);
-    lines.length = 0;
-    let most = 0;
-    const before = process.memoryUsage().rss;
-    const watch = setInterval(() => {
-      most = Math.max(most, process.memoryUsage().rss - before);
-    }, 20);
-    const { out } = await run(path);
-    clearInterval(watch);
-    expect(JSON.parse(out)).toMatchObject({ created: count, bad: 0 });
-    expect(most).toBeLessThan(150 * 1024 * 1024);
+    await mostOf(2_000);
+    const short = await mostOf(2_000);
+    // A line that is kept takes 150 bytes and more; what the requests under way take varies by a million.
+    expect((await mostOf(count)) - short).toBeLessThan(1_000_000 + 20 * count);
   }, 1_200_000);
-});
-
-it('members show, suppress and unsuppress work on a member or on an address', async () => {
-  await run(file('one.csv', 'member_id,email\nm,a@example.com\n'));
-  const on = (command: string, ...args: string[]) =>
-    ops.run(['members', command, '--tenant', tenant, '--json', ...args]);
-  expect(JSON.parse((await on('suppress', 'm')).out)).toMatchObject({ suppressed: { reason: 'operator' } });
-  expect(await show('--email', 'A@example.com')).toMatchObject({
-    members: [{ member_id: 'm' }],
-    suppressed: { reason: 'operator' },
-  });
-  expect(JSON.parse((await on('unsuppress', '--email', 'a@example.com')).out)).toEqual({ suppressed: null });
-  expect(await show('m')).not.toHaveProperty('suppressed');
-  expect((await on('suppress', '--email', 'nobody@example.com')).code).toBe(0);
-  expect(await on('show', 'none')).toMatchObject({ code: 1, err: expect.stringMatching(/no member none/) });
-  expect(await on('show')).toMatchObject({ code: 2 });
-  expect(await on('show', 'm', '--email', 'a@example.com')).toMatchObject({ code: 2 });
-  expect(await on('show', '--email', 'nobody')).toMatchObject({ code: 2 });
-  const { out } = await ops.run(['members', 'show', 'm', '--tenant', tenant]);
-  expect(out).toContain('m  a@example.com');
 });
