@@ -11,9 +11,9 @@ import { PROJECT_ROOT } from '../support/project-root.ts';
  * import of rows and the client's CommonJS.
  */
 const CEILINGS: Readonly<Record<string, number>> = {
-  'lines of the product': 85_221,
-  'lines of tools/ and examples/': 17_000,
-  'source files': 874,
+  'lines of the product': 86_400,
+  'lines of tools/ and examples/': 17_150,
+  'source files': 885,
   'files that functions/console-api loads': 131,
 };
 
