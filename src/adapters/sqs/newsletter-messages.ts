@@ -1,8 +1,9 @@
+// Readers of messages need no SQS client, so none is imported here: it would load at their cold start.
+
 import * as v from 'valibot';
 import { type PrepareMessage, RESOLUTIONS, type SendMessage } from '../../core/newsletter/model/email-message.ts';
 import { parseMessage } from './message-bodies.ts';
 
-/** Apart from the queues, as who reads a message needs no client of SQS at a cold start. */
 const id = v.pipe(v.string(), v.minLength(1), v.maxLength(100));
 const whole = v.pipe(v.number(), v.integer(), v.minValue(0));
 

@@ -10,6 +10,7 @@ import {
   type StoredContent,
 } from '../../../core/indexing/index-row.ts';
 import { IMAGE_COLUMNS } from '../../../core/indexing/row-rules.ts';
+import { changeUntil } from '../../../core/model/changes.ts';
 import {
   CONTENT_COLUMNS,
   FALLBACK_COLUMNS,
@@ -66,6 +67,12 @@ export function createIndexStore(options: IndexStoreOptions): IndexStore {
   };
 }
 
+/** What is to be stored behind what is there. */
+interface Planned {
+  readonly item: Item;
+  readonly stored: StoredContent;
+}
+
 /** What is stored of the images' content, each sealed for its row. */
 class Contents {
   readonly #options: IndexStoreOptions;
@@ -88,23 +95,24 @@ class Contents {
     const first = owner.amends ? undefined : await this.#write(await this.#itemOf(owner, whole), [NEW]);
     if (first?.applied) return answer;
     // Not every emulator returns the item; AWS does.
-    let there = first?.item ?? (await this.read(log_id)) ?? {};
-    for (let tries = 1; tries <= CHANGE_TRIES; tries++) {
-      const stored = await this.#putBehind(owner, content, there);
-      if (stored === undefined || !('since' in stored)) return stored && { ...answer, ...stored };
-      there = stored.since;
-    }
-    throw new Error(`Others kept changing the content of ${log_id}.`);
+    const read = async () => (await this.read(log_id)) ?? {};
+    const from = first?.item ?? (await read());
+    const plan = (there: Item) => this.#planBehind(owner, content, there);
+    const change = (there: Item, planned: Planned) => this.#writeBehind(owner, there, planned);
+    const { plan: planned, changed } = await changeUntil(read, plan, change, { from, tries: CHANGE_TRIES });
+    if (planned === undefined) return undefined;
+    if (changed === undefined) throw new Error(`Others kept changing the content of ${log_id}.`);
+    return { ...answer, ...planned.stored };
   }
 
-  /** @returns `since`: what is stored now, where others have changed what was to be amended since it was read */
-  async #putBehind(
+  /** @returns undefined: nothing is to be stored */
+  async #planBehind(
     owner: ContentOwner,
     content: Partial<NotificationContent>,
     there: Item,
-  ): Promise<StoredContent | { readonly since: Item } | undefined> {
-    const { log_id, tenant_id, sequence, amends } = owner;
-    const { client, tables, sealer, hashKey } = this.#options;
+  ): Promise<Planned | undefined> {
+    const { log_id, tenant_id, amends } = owner;
+    const { sealer, hashKey } = this.#options;
     if (isErased(there)) throw new ErasedError(ERASED);
     // Seen once more, the image would bring back what an operator has corrected since.
     if (there['corrected_at'] && isSeenAgain(owner, there)) return undefined;
@@ -113,20 +121,26 @@ class Contents {
     const owned: Owned = { ...owner, ...(life !== undefined && { life }) };
     if (amends && there['tenant_id']?.S !== tenant_id) throw new RowUnstorableError('the content that it lacks');
     const of_another = await this.#isOfAnother(owner, content, there);
-    // Before the content: after a crash in between nothing is left that names the one of before.
-    if (of_another) await maskRecords(client, tables.notification_retry_log, log_id);
     const { recipient: _, ...others } = content;
     const item = amends
       ? await amendedItem(owned, of_another ? content : others, there, { sealer, hashKey })
       : await this.#itemOf(owned, { ...content, ...(of_another && maskedWords(content)) } as NotificationContent);
+    return { item, stored: { ...(life !== undefined && { life }), ...(of_another && { of_another }) } };
+  }
+
+  /** @returns false where others have changed what was to be amended since it was read */
+  async #writeBehind({ log_id, sequence, amends }: ContentOwner, there: Item, { item, stored }: Planned) {
+    const { client, tables } = this.#options;
+    // Before the content: after a crash in between nothing is left that names the one of before.
+    if (stored.of_another) await maskRecords(client, tables.notification_retry_log, log_id);
     const kept = amends ? asStored(there) : [];
-    const guards = notLater(sequence, life).map((guard) => [...guard, ...kept]);
+    const guards = notLater(sequence, stored.life).map((guard) => [...guard, ...kept]);
     // If the content of a later image is stored already, the update of this image's row finds the row changed.
     const { applied, item: other } = await this.#write(item, guards);
-    const since = applied ? there : (other ?? (await this.read(log_id)) ?? {});
+    if (applied) return true;
+    const since = other ?? (await this.read(log_id)) ?? {};
     if (isErased(since)) throw new ErasedError(ERASED);
-    if (amends && JSON.stringify(asStored(since)) !== JSON.stringify(asStored(there))) return { since };
-    return { ...(life !== undefined && { life }), ...(of_another && { of_another }) };
+    return !amends || JSON.stringify(asStored(since)) === JSON.stringify(asStored(there));
   }
 
   /** Whether the content that is stored is another recipient's. */
