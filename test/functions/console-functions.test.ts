@@ -17,7 +17,7 @@ const ENV: ConsoleApiEnv = {
   PIPELINE_STATE_TABLE: 'state',
   API_KEYS_TABLE: 'keys',
   DATA_KEYS_TABLE: 'data-keys',
-  INTEGRATION_SECRET_OLD_PREFIX: 'integrations/',
+  INTEGRATION_SECRET_PREFIX: 'integrations/',
   AUDIT_TABLE: 'audit',
   NEWSLETTERS_TABLE: 'newsletters',
   MEMBERS_TABLE: 'members',

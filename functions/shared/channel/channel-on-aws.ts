@@ -50,11 +50,7 @@ export function bindOnAws(
   const clock = () => new Date();
   const dynamodb = createDynamoDb();
   const keys = createSecretsAndKeys(env, dynamodb);
-  const credentials = createIntegrationCredentials(keys.secrets, {
-    ...keys.integrationNames,
-    onOldName: (secret, rename_to) =>
-      logger.warn('the secret of an integration has its old name', { secret, rename_to }),
-  });
+  const credentials = createIntegrationCredentials(keys.secrets, { prefix: keys.integrationPrefix(channel) });
   const lanes = onFirstUse(async () =>
     (await import('./lane-access.ts')).createLaneAccess(env.LANE_QUEUES, {
       onRefused: (reason, count) => logger.warn('retries not queued; the next sweep finds them', { reason, count }),

@@ -48,12 +48,10 @@ export const bindConsole = (routes: readonly AnyRoute[]) =>
   bindFunction(consoleApiEnv, (env, { logger }) => {
     const dynamodb = createApiDynamoDb();
     const sqs = createSqs();
-    const { sealer, hashKey, secrets, integrationNames } = createSecretsAndKeys(env, dynamodb);
+    const { sealer, hashKey, secrets, integrationPrefix } = createSecretsAndKeys(env, dynamodb);
     const integrations = async (channel: Channel) => {
-      const { oldPrefix } = integrationNames;
-      const prefix = oldPrefix === undefined ? integrationNames.prefix : `${oldPrefix}${channel}/`;
       const { createIntegrationCredentials } = await import('../../../src/adapters/secrets/integration-credentials.ts');
-      return createIntegrationCredentials(secrets, { prefix, oldPrefix });
+      return createIntegrationCredentials(secrets, { prefix: integrationPrefix(channel) });
     };
     const startRun = async (operation_id: string) => {
       await sqs.send(

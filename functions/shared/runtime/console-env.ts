@@ -48,7 +48,7 @@ export const consoleApiEnv = /* @__PURE__ */ environment(localOnly, sealingAndSe
   /** Test mails are sent with it. */
   NEWSLETTER_CONFIGURATION_SET: optionalName,
   /** To ask whose an integration is. */
-  INTEGRATION_SECRET_OLD_PREFIX: optionalName,
+  INTEGRATION_SECRET_PREFIX: optionalName,
   /** Its messages make a function work on a bulk operation. */
   OPERATIONS_QUEUE: v.optional(queueUrl),
   /** Verifies the stage when it is invoked. */

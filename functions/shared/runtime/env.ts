@@ -84,10 +84,8 @@ const sender = {
   /** How long a claim lasts: longer than the function can run, so that the holder of an expired claim has crashed. */
   CLAIM_SECONDS: seconds,
   SEND_TIMEOUT_SECONDS: seconds,
-  /** The names of the secrets with credentials are `<prefix><integration_config_id>`. */
+  /** The names of the secrets with credentials are `<prefix><channel>/<integration_config_id>`. */
   INTEGRATION_SECRET_PREFIX: optionalName,
-  /** Prefix of secrets from before each channel had its own. */
-  INTEGRATION_SECRET_OLD_PREFIX: optionalName,
 };
 export const senderEnv = /* @__PURE__ */ environment(localOnly, sealing, sender);
 

@@ -6,7 +6,6 @@ import {
   wrapOnFirstUse,
 } from '../../../src/adapters/sealing/data-keys.ts';
 import { createSealer, type Sealer } from '../../../src/adapters/sealing/sealer.ts';
-import type { SecretNames } from '../../../src/adapters/secrets/integration-credentials.ts';
 import {
   createLocalKeyWrap,
   createSecretsFileSource,
@@ -14,6 +13,7 @@ import {
   type SecretSource,
 } from '../../../src/adapters/secrets/secret-source.ts';
 import { createSecretsManagerSource } from '../../../src/adapters/secrets/secrets-manager.ts';
+import type { Channel } from '../../../src/core/model/channels.ts';
 import { limits } from './clients/lean.ts';
 
 interface KeyEnv {
@@ -22,14 +22,14 @@ interface KeyEnv {
   readonly RECIPIENT_HASH_SECRET?: string | undefined;
   readonly UNSUBSCRIBE_SECRET?: string | undefined;
   readonly INTEGRATION_SECRET_PREFIX?: string | undefined;
-  readonly INTEGRATION_SECRET_OLD_PREFIX?: string | undefined;
   readonly LOCAL_SECRETS_FILE?: string | undefined;
 }
 
 /** Secrets and keys of a function: from Secrets Manager and KMS, or from the local runtime's file. */
 export interface SecretsAndKeys {
   readonly secrets: SecretSource;
-  readonly integrationNames: Pick<SecretNames, 'prefix' | 'oldPrefix'>;
+  /** The names of the secrets with a channel's credentials are this prefix and the integration_config_id. */
+  readonly integrationPrefix: (channel: Channel) => string;
   readonly sealer: Sealer;
   readonly hashKey: () => Promise<string>;
   readonly unsubscribeSecret: () => Promise<string>;
@@ -52,7 +52,7 @@ function awsKeys(env: KeyEnv): Source {
   const secrets = createSecretsManagerSource();
   return {
     secrets,
-    integrationNames: { prefix, oldPrefix: env.INTEGRATION_SECRET_OLD_PREFIX },
+    integrationPrefix: (channel) => `${prefix}${channel}/`,
     wrap: wrapOnFirstUse(async () => {
       const { createKmsAccess } = await import('../../../src/adapters/kms/kms-key-wrap.ts');
       return createKmsAccess(RECIPIENT_KEY_ARN, { maxAttempts: 3, requestHandler: limits(2_000) });
@@ -66,7 +66,7 @@ function fileKeys(path: string): Source {
   const secrets = createSecretsFileSource(path);
   return {
     secrets,
-    integrationNames: { prefix: FILE_INTEGRATION_PREFIX },
+    integrationPrefix: () => FILE_INTEGRATION_PREFIX,
     wrap: createLocalKeyWrap(async () => Buffer.from(await required(secrets, 'recipient_key'), 'base64')),
     hashKey: () => required(secrets, 'recipient_hash_key'),
     unsubscribeSecret: () => required(secrets, 'unsubscribe_key'),

@@ -96,7 +96,7 @@ function apiFunction(
     environment: {
       ...shared,
       LANE_QUEUES: Stack.of(scope).toJsonString(laneUrls(channels)),
-      INTEGRATION_SECRET_OLD_PREFIX: integrationPrefix(config),
+      INTEGRATION_SECRET_PREFIX: integrationPrefix(config),
       OPERATIONS_QUEUE: operations.queueUrl,
       VERIFY_FUNCTION: verify.functionName,
       ...(apiKeys && { API_KEYS_TABLE: apiKeys.tableName }),

@@ -1,11 +1,10 @@
 import { Duration, Lazy, Stack } from 'aws-cdk-lib';
-import { Effect, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { SenderEnv } from '../../../functions/shared/runtime/env.ts';
 import { CLAIM_MS, SEND_MS } from '../../../src/core/delivery/policy/attempt-times.ts';
-import { CHANNELS, type Channel, LANES, type Lane, type StageLanes } from '../../../src/core/model/channels.ts';
+import { type Channel, LANES, type Lane, type StageLanes } from '../../../src/core/model/channels.ts';
 import { breakerJson, pacingJson, retryPolicyJson } from '../../config/settings-json.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import type { WildcardPermission } from '../function/nag-acknowledgements.ts';
@@ -118,8 +117,7 @@ export class ChannelLanes extends Construct {
           CLAIM_SECONDS: String(CLAIM_MS / 1000),
           SEND_TIMEOUT_SECONDS: String(SEND_MS / 1000),
           RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
-          INTEGRATION_SECRET_PREFIX: integrationSecretPrefix(config, channel),
-          INTEGRATION_SECRET_OLD_PREFIX: integrationPrefix(config),
+          INTEGRATION_SECRET_PREFIX: integrationPrefix(config),
         } satisfies SenderEnv),
         ...provider?.environment,
       },
@@ -137,7 +135,10 @@ export class ChannelLanes extends Construct {
         // The sender queues a retry that is due within 15 minutes at once, with a delay.
         allow(['sqs:SendMessage'], [this.express.queueArn, this.standard.queueArn]),
       ],
-      wildcards: [...readIntegrationSecrets(this, config, channel), ...(provider?.permissions ?? [])],
+      wildcards: [
+        integrationSecrets(this, config, 'Integrations are added without a deployment.', channel),
+        ...(provider?.permissions ?? []),
+      ],
     });
   }
 }
@@ -159,48 +160,28 @@ export function laneArns(channels: Channels): string[] {
   return Object.values(channels).flatMap(({ express, standard }) => [express.queueArn, standard.queueArn]);
 }
 
-/** With the channel that of its secrets; alone of those from before each channel had its own, which may be of any. */
+/** The name of an integration's secret is this prefix, the channel, a slash and the row's `integration_config_id`. */
 export function integrationPrefix(config: StageConfig): string {
   return `notification-retry/${config.stage}/integrations/`;
 }
 
-/** The name of an integration's secret is this prefix and the row's `integration_config_id`. */
-function integrationSecretPrefix(config: StageConfig, channel: Channel): string {
-  return `${integrationPrefix(config)}${channel}/`;
+/**
+ * The right to read the secrets of the channel's integrations, or of all integrations
+ * (docs/decisions/channels/outbound-http.md#0086).
+ */
+export function integrationSecrets(
+  scope: Construct,
+  config: StageConfig,
+  reason: string,
+  channel?: Channel,
+): WildcardPermission {
+  const prefix = integrationPrefix(config);
+  const resource = secretArns(scope, channel === undefined ? prefix : `${prefix}${channel}/`);
+  return { statement: allow(['secretsmanager:GetSecretValue'], [resource]), resource, reason };
 }
-
-/** The right to read every integration's secret. */
-export function integrationSecrets(scope: Construct, config: StageConfig, reason: string): WildcardPermission {
-  const resource = secretArns(scope, integrationPrefix(config));
-  return { statement: allow(READ_SECRET, [resource]), resource, reason };
-}
-
-const READ_SECRET = ['secretsmanager:GetSecretValue'];
 
 /** Secrets Manager adds six characters to the end of each ARN. */
 function secretArns(scope: Construct, prefix: string): string {
   const { partition, region, account } = Stack.of(scope);
   return `arn:${partition}:secretsmanager:${region}:${account}:secret:${prefix}*`;
-}
-
-/**
- * The rights to read the secrets of a channel: those with its prefix and those with the old one, which includes every
- * channel's, and so the prefixes of the other channels are denied (docs/decisions/channels/outbound-http.md#0086).
- */
-function readIntegrationSecrets(scope: Construct, config: StageConfig, channel: Channel): WildcardPermission[] {
-  const others = CHANNELS.filter((other) => other !== channel).map((other) =>
-    secretArns(scope, integrationSecretPrefix(config, other)),
-  );
-  return [
-    integrationSecrets(
-      scope,
-      config,
-      'Integrations are added without a deployment; the prefix is the narrowest name their secrets share.',
-    ),
-    ...others.map((resource) => ({
-      statement: new PolicyStatement({ effect: Effect.DENY, actions: READ_SECRET, resources: [resource] }),
-      resource,
-      reason: 'It denies what belongs to another channel.',
-    })),
-  ];
 }

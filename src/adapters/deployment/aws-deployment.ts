@@ -94,8 +94,7 @@ async function openIntegrations(stack: string, prefix: string | undefined, chann
     throw new DeploymentNotFoundError(`The stack ${stack} has no output IntegrationSecretPrefix: deploy it anew.`);
   }
   const { createIntegrationCredentials } = await import('../secrets/integration-credentials.ts');
-  const names = { prefix: `${prefix}${channel}/`, oldPrefix: prefix };
-  return createIntegrationCredentials(createSecretsManagerSource(), names);
+  return createIntegrationCredentials(createSecretsManagerSource(), { prefix: `${prefix}${channel}/` });
 }
 
 async function readHashKey(stack: string, secret: string | undefined): Promise<string> {

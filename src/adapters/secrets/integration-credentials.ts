@@ -56,18 +56,10 @@ const MAX_REMEMBERED = 500;
  */
 const REREAD_MS = 30_000;
 
-export interface SecretNames {
-  /** The name of a secret is this prefix and the integration_config_id. */
-  readonly prefix: string;
-  /** The prefix of secrets from the time before each channel had its own. They are found if there is no new one. */
-  readonly oldPrefix?: string | undefined;
-  /** Called once per secret that has its old name. */
-  readonly onOldName?: (oldName: string, name: string) => void;
-}
-
+/** @param prefix the name of a secret is this prefix and the integration_config_id */
 export function createIntegrationCredentials(
   source: SecretSource,
-  names: SecretNames,
+  { prefix }: { readonly prefix: string },
   now: () => number = Date.now,
 ): IntegrationCredentials {
   /** The parsed credential of each text, so that a text is parsed once. */
@@ -82,20 +74,10 @@ export function createIntegrationCredentials(
     return result;
   }
 
-  const reported = new Set<string>();
-  const { prefix, oldPrefix, onOldName } = names;
-
   /** The text of the integration's secret, and the name under which it was found or is missing. */
   async function find(id: string, { fresh = false } = {}): Promise<{ name: string; text: string | undefined }> {
     const name = `${prefix}${id}`;
-    const text = await source.get(name, { fresh });
-    if (text !== undefined || oldPrefix === undefined) return { name, text };
-    const oldName = `${oldPrefix}${id}`;
-    const old = await source.get(oldName, { fresh });
-    if (old === undefined) return { name, text };
-    if (!reported.has(oldName)) onOldName?.(oldName, name);
-    reported.add(oldName);
-    return { name: oldName, text: old };
+    return { name, text: await source.get(name, { fresh }) };
   }
 
   /** The secret that the last load gave to an owner; undefined where none was found or readable. */

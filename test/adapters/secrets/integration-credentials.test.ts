@@ -57,52 +57,6 @@ describe('a credential', () => {
     }
   });
 
-  describe('under its old name', () => {
-    const NAMES = { prefix: 'prod/slack/', oldPrefix: 'prod/' };
-    function among(secrets: Readonly<Record<string, unknown>>) {
-      const old: string[][] = [];
-      const loaded = createIntegrationCredentials(createMemorySecrets(secrets), {
-        ...NAMES,
-        onOldName: (...given) => void old.push(given),
-      });
-      return { loaded, old };
-    }
-
-    it('is found, and reported once', async () => {
-      const { loaded, old } = among({ 'prod/IC001': { token: 'old' } });
-      for (let n = 0; n < 3; n++) {
-        expect(await loaded.load(shape, owner)).toEqual({ ok: true, credential: { token: 'old' } });
-        expect(await loaded.refresh(owner)).toBe(false);
-      }
-      expect(old).toEqual([['prod/IC001', 'prod/slack/IC001']]);
-    });
-
-    it('counts no more once there is one with the new name', async () => {
-      const { loaded, old } = among({ 'prod/IC001': { token: 'old' }, 'prod/slack/IC001': { token: 'new' } });
-      expect(await loaded.load(shape, owner)).toEqual({ ok: true, credential: { token: 'new' } });
-      expect(old).toEqual([]);
-    });
-
-    it('belongs to the tenant that it names, and its faults name it', async () => {
-      const { loaded } = among({ 'prod/IC001': { token: 'x', tenant_id: 'T2' }, 'prod/IC002': {} });
-      expect(await loaded.mayUse(chosen)).toBe(false);
-      expect(await loaded.load(shape, owner)).toMatchObject({
-        message: 'foreign_secret: another tenant owns the secret prod/IC001',
-      });
-      expect(await loaded.load(shape, { ...owner, integration_config_id: 'IC002' })).toMatchObject({
-        message: 'bad_secret: token is missing: the secret prod/IC002',
-      });
-    });
-
-    it('is not what a missing secret should be called', async () => {
-      const { loaded, old } = among({});
-      expect(await loaded.load(shape, owner)).toMatchObject({
-        message: 'no_secret: there is no secret prod/slack/IC001',
-      });
-      expect(old).toEqual([]);
-    });
-  });
-
   it('counts as usable while its owner is unknown', async () => {
     const source = { get: () => Promise.reject(new SecretUnavailableError('temporary', 'not now')) };
     expect(await createIntegrationCredentials(source, { prefix: '' }).mayUse(chosen)).toBe(true);

@@ -105,7 +105,7 @@ async function apiOf(issuer: Issuer, ops: Operations) {
       max_retries: { urgent: 1, important: 1, normal: 1, info: 1 },
       retention_hours: { urgent: 1, important: 1, normal: 1, info: 1 },
     } satisfies RetryPolicyConfig),
-    INTEGRATION_SECRET_OLD_PREFIX: 'integrations/',
+    INTEGRATION_SECRET_PREFIX: 'integrations/',
     OPERATIONS_QUEUE: newsletter_queues.prepare,
     VERIFY_FUNCTION: 'verify',
     STACK_NAME: 'NotificationRetry-test',
