@@ -33,5 +33,3 @@ export const FUNCTION_MEMORY_MB = {
 } as const;
 
 export type FunctionName = keyof typeof FUNCTION_MEMORY_MB;
-
-export const FUNCTION_NAMES = Object.keys(FUNCTION_MEMORY_MB) as readonly FunctionName[];

@@ -1,6 +1,6 @@
 import * as fs from 'node:fs';
 import { dirname } from 'node:path';
-import { isRunning, ownIdentity, parseIdentity, pidExists } from './process-identity.ts';
+import { isRunning, ownIdentity, parseIdentity } from './process-identity.ts';
 
 /** The functions of node:fs in use, so that a test can let another process come in between. */
 export type LockFiles = Pick<
@@ -57,16 +57,11 @@ function holderOf(path: string, files: LockFiles): number | undefined {
   const text = textOf(path, files);
   if (text === undefined) return undefined;
   const identity = parseIdentity(text);
-  if (identity === undefined) return olderHolder(text);
+  // Not a lock that this program has written whole: abandoned, so that it does not prevent a start.
+  if (identity === undefined) return undefined;
   const self = ownIdentity();
   const holds = identity.scope === self.scope && isRunning(identity, self) !== false;
   return holds ? identity.pid : undefined;
-}
-
-/** Older versions wrote the pid alone. Any other text counts as abandoned, so that it does not prevent a start. */
-function olderHolder(text: string): number | undefined {
-  const pid = /^[1-9]\d*$/.test(text) ? Number(text) : 0;
-  return pid > 0 && pidExists(pid) ? pid : undefined;
 }
 
 function textOf(path: string, files: LockFiles): string | undefined {

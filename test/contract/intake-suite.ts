@@ -20,6 +20,7 @@ export function intakeSuite(store: () => IntakeStoreUnderTest): void {
     request_hash: 'hash',
     accepted_at: iso(),
     accepted_status: 'processing',
+    accepted_by: 'request-0',
     expires_at: LATER,
     ...changes,
   });

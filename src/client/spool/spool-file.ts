@@ -8,7 +8,7 @@ import { type SpoolKey, seal, unseal } from './seal.ts';
  * and `retryCount` are the names in adr-006-spool-retention.md.
  */
 export interface SpoolHeader {
-  /** 2: the items are encrypted, and this line is authenticated with them (docs/decisions/client/spool.md#0085). */
+  /** 1: in the clear; 2: the items are encrypted, and this line is authenticated with them (docs/decisions/client/spool.md#0085). */
   readonly version: 1 | 2;
   /** ISO-8601 UTC. */
   readonly firstAttempt: string;
@@ -89,7 +89,6 @@ export function sealItems(items: readonly Item[], given: SpoolHeader, key: Spool
 
 /** What the encryption binds of the first line; not `givenUp`, as files are given up without their key, too. */
 function bound({ version, firstAttempt, retryCount, notifications, lastError, keyId }: SpoolHeader): string {
-  if (version === 1) return '';
   return JSON.stringify([version, firstAttempt, retryCount, notifications, lastError.at, lastError.reason, keyId]);
 }
 

@@ -19,9 +19,8 @@ export type Listed = { readonly folder: Folder; readonly file: string } & (
   | { readonly header?: undefined; readonly fault: CorruptFileError | UnreadableFileError }
 );
 
-/** Most headers are far shorter. Those of earlier versions may hold a long foreign reason. */
+/** No first line is longer: a reason has at most 500 characters (spool-file.ts), each at most six bytes in JSON. */
 const HEAD_BYTES = 4_096;
-const MOST_HEAD_BYTES = 1_000_000;
 
 export type SpoolReader = ReturnType<typeof createSpoolReader>;
 
@@ -39,13 +38,8 @@ export function createSpoolReader(
     if (file.endsWith(CORRUPT)) return { folder, file, fault: new CorruptFileError('it was set aside') };
     const handle = await fs.open(pathOf(folder, file), 'r');
     try {
-      const start = async (bytes: number) => {
-        const { buffer, bytesRead } = await handle.read(Buffer.alloc(bytes), 0, bytes, 0);
-        return buffer.toString('utf8', 0, bytesRead);
-      };
-      const text = await start(HEAD_BYTES);
-      const isWhole = text.includes('\n') || text.length < HEAD_BYTES;
-      return { folder, file, header: decodeHeader(isWhole ? text : await start(MOST_HEAD_BYTES)) };
+      const { buffer, bytesRead } = await handle.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
+      return { folder, file, header: decodeHeader(buffer.toString('utf8', 0, bytesRead)) };
     } catch (fault) {
       return { folder, file, fault: faultOf(fault) };
     } finally {

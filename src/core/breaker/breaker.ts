@@ -23,8 +23,8 @@ export interface Breaker {
   /** Number of the newest transition; exactly one worker makes each transition. */
   readonly version: number;
   readonly since: string;
-  /** When it was last found to be down, also while its lines were let go; absent in breakers of an older version. */
-  readonly down_since?: string;
+  /** When it was last found to be down, also while its lines were let go. */
+  readonly down_since: string;
   /** The provider's last failure. */
   readonly error_type: ErrorType;
   /** From the last failure to the next probe. */
@@ -33,8 +33,8 @@ export interface Breaker {
   readonly probe_at: string;
   /** While draining: when the lines are empty. */
   readonly drained_at?: string;
-  /** Slots of a line per second; absent in breakers of an older version: drain_per_second of the policy. */
-  readonly per_second?: number;
+  /** Slots of a line per second. */
+  readonly per_second: number;
   /** The largest rate at which slots were given out since it opened. */
   readonly peak_per_second?: number;
   /** While draining: when the provider answered. */
@@ -43,8 +43,8 @@ export interface Breaker {
   readonly slots_before: number;
   /** All slots given out when the slots were last moved past an interval. */
   readonly slots_at_interval?: number;
-  /** Slots given out in the interval before that; absent in breakers of an older version. */
-  readonly slots_last_interval?: number;
+  /** Slots given out in the interval before that. */
+  readonly slots_last_interval: number;
   readonly lines: Readonly<Record<Lane, Line>>;
   /** Of how many days down operators were told last, of an outage that began at `since`; no transition writes it. */
   readonly noted?: { readonly since: string; readonly days: number; readonly waiting?: number };
@@ -66,7 +66,7 @@ export function phaseOf(breaker: Breaker, now: Date): Breaker['state'] {
  * @param before the breaker before; a provider that fails again while its lines are let go is probed less often
  */
 export function opened(
-  { id, error_type, per_second }: Pick<Breaker, 'id' | 'error_type' | 'per_second'>,
+  { id, error_type, per_second }: Pick<Breaker, 'id' | 'error_type'> & Partial<Pick<Breaker, 'per_second'>>,
   before: Breaker | undefined,
   context: TransitionContext,
 ): Breaker {
@@ -88,6 +88,7 @@ export function opened(
       interval_ms: policy.interval_ms,
       probe_at: now.toISOString(),
       slots_before: slotsGiven(lines),
+      slots_last_interval: 0,
       lines,
     },
     policy.interval_ms,
@@ -193,7 +194,6 @@ export const heldSince = ({ lines, slots_before }: Breaker): number => slotsGive
 
 /** About how many are held: those of a line that come round in an interval. */
 export function heldNow({ lines, slots_at_interval = 0, slots_last_interval }: Breaker): number {
-  if (slots_last_interval === undefined) return Number.POSITIVE_INFINITY;
   return slots_last_interval + slotsGiven(lines) - slots_at_interval;
 }
 

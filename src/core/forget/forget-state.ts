@@ -13,8 +13,8 @@ export const FORGET_PHASES = ['rows', 'contents', 'members', 'later', 'done'] as
 
 /** How far an erasure is: plain data that does not hold the address. */
 export interface ForgetState {
-  /** When this scan began; one of an earlier version does not say. */
-  started_at?: string;
+  /** When this scan began. */
+  started_at: string;
   phase: (typeof FORGET_PHASES)[number];
   cursors: (PageCursor | 'end' | null)[];
   scanned: number;

@@ -70,7 +70,7 @@ const RESUMED_MS = 3_600_000;
 export async function forget(state: ForgetState, ports: ForgetPorts, run: ForgetRun): Promise<void> {
   const { pause, rate } = run;
   const now = ports.clock();
-  const isOld = !(now.getTime() - epochMs(state.started_at ?? '') <= RESUMED_MS);
+  const isOld = now.getTime() - epochMs(state.started_at) > RESUMED_MS;
   const work: Work = { state, ports, run, pace: new Pace({ clock: ports.clock, pause, rate }) };
   await finish(work);
   if (state.phase !== 'done' || !isOld) return;

@@ -15,8 +15,8 @@ export interface IntakeRecord {
   readonly accepted_at: string;
   /** The answer's `status`. A repeat gets the same one, whatever has happened to the notification since. */
   readonly accepted_status: PublicState;
-  /** The request that put the item, so that it recognizes its own put when the answer got lost. Old items lack it. */
-  readonly accepted_by?: string;
+  /** The request that put the item, so that it recognizes its own put when the answer got lost. */
+  readonly accepted_by: string;
   /** Of the request that put the item: one that completes it has another. */
   readonly traceparent?: string;
   /** JSON: what the request says beside its content, so that a row that is lost can be put again (new-row.ts). */

@@ -43,12 +43,11 @@ export async function reportDownProviders(
 /** What is to be told of it that was not told yet. */
 function newlyNoted(breaker: Breaker, now: Date): NonNullable<Breaker['noted']> | undefined {
   if (shownPhaseOf(breaker, now) !== 'open') return undefined;
-  const since = breaker.down_since ?? breaker.since;
+  const since = breaker.down_since;
   const days = TOLD_AFTER_DAYS.findLast((some) => now.getTime() - epochMs(since) >= some * DAY_MS);
   const told = breaker.noted?.since === since ? breaker.noted.days : 0;
   if (days === undefined || days <= told) return undefined;
-  const waiting = heldNow(breaker);
-  return { since, days, ...(Number.isFinite(waiting) && { waiting }) };
+  return { since, days, waiting: heldNow(breaker) };
 }
 
 type Down = readonly { readonly breaker: Breaker; readonly noted: NonNullable<Breaker['noted']> }[];

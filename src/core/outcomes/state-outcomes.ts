@@ -32,7 +32,7 @@ export function providerOutcomes({ before, after }: ItemChange, context: Outcome
     const at = timeOf([after['draining_since']], context.seen_at);
     return was === 'open' ? [told('Provider Up', at, { status: String(state) })] : [];
   }
-  const since = timeOf([after['down_since'], after['since']], context.seen_at);
+  const since = timeOf([after['down_since']], context.seen_at);
   const down = { status: 'open', ...textsOf(after, ['error_type']) };
   if (was !== 'open') return [told('Provider Down', since, down)];
   const noted = notedOf(after);
@@ -43,7 +43,7 @@ export function providerOutcomes({ before, after }: ItemChange, context: Outcome
 /** What the monitor has noted of this outage: the note of one that is over stays in the item. */
 function notedOf(breaker: ForeignRow | undefined): { readonly days: number; readonly waiting?: number } | undefined {
   const { since, days, waiting } = Object(breaker?.['noted']);
-  if (typeof days !== 'number' || since !== (breaker?.['down_since'] ?? breaker?.['since'])) return undefined;
+  if (typeof days !== 'number' || since !== breaker?.['down_since']) return undefined;
   return { days, ...(typeof waiting === 'number' && { waiting }) };
 }
 

@@ -38,8 +38,7 @@ export class Teardown {
  */
 export function killOrphans(directory: string): void {
   for (const identity of readLeft<readonly ProcessIdentity[]>(file(directory), [])) {
-    // The record of an older version has no start time, so the process cannot be told from a later one: it is left
-    // alone.
+    // Where its start time cannot be read, a process cannot be told from a later one: it is left alone.
     if (isRunning(identity) !== true) continue;
     try {
       process.kill(identity.pid, 'SIGKILL');

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { seal, spoolKey } from '../../../src/client/spool/seal.ts';
+import { spoolKey } from '../../../src/client/spool/seal.ts';
 import { encode, type SpoolHeader } from '../../../src/client/spool/spool-file.ts';
 import { notification, startWorld, type World } from '../../support/client/world.ts';
 
@@ -80,7 +80,7 @@ describe('the first line of an encrypted file', () => {
       'another time of the last error',
       { lastError: { at: '2020-01-01T00:00:00.000Z', reason: 'no answer (ECONNREFUSED)' } },
     ],
-    ['the form of an earlier version', { version: 1 }],
+    ['the version of files that are not encrypted', { version: 1 }],
   ])('with %s makes the file corrupt: it is set aside and never sent', async (_, change) => {
     const file = await spooled(withKey);
     await forge(file, change);
@@ -118,18 +118,4 @@ describe('the first line of an encrypted file', () => {
     );
     expect(world.files('failed')).toEqual([file]);
   });
-});
-
-it('a file that an earlier version encrypted is read, and has an authenticated first line from then on', async () => {
-  const file = await spooled(withKey);
-  const { header, ...content } = await world.spool(withKey).read('spool', file);
-  const items = world.spool(withKey).open({ header, ...content });
-  // As version 1 sealed it: the first line was not part of it.
-  const payload = seal(JSON.stringify(items), spoolKey(key));
-  writeFileSync(path(file), encode({ header: { ...header, version: 1 }, payload }));
-  world.api.insteadOfItem = () => ({ status: 503 });
-  expect(await world.client(withKey).flush()).toMatchObject({ left: 1, skipped: [] });
-  expect((await world.spool().head('spool', file)).header).toMatchObject({ version: 2, retryCount: 1 });
-  world.api.insteadOfItem = () => undefined;
-  expect(await world.client(withKey).flush()).toMatchObject({ accepted: 1 });
 });

@@ -208,15 +208,6 @@ describe('a file that is looked for by its name', () => {
   });
 });
 
-it('a first line that an earlier version made long is read to its end', async () => {
-  await spooled(1, 1);
-  const [file = ''] = world.files('spool');
-  const { header, payload } = await world.spool().read('spool', file);
-  const long = { ...header, lastError: { ...header.lastError, reason: 'x'.repeat(20_000) } };
-  await world.spool().write('spool', file, { header: long, payload });
-  expect((await world.spool().list('spool'))[0]?.header).toEqual(long);
-});
-
 it('many files of one notification go out a hundred per request, and each file keeps its own outcome', async () => {
   await world.api.stop();
   for (let n = 0; n < 250; n++) await world.client().sendBatch([notification(n)]);

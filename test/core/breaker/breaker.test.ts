@@ -38,13 +38,6 @@ describe('the phase of a breaker that operators are told', () => {
     expect(shownPhaseOf({ ...before, lines }, at(last_ms + HOUR + 1))).toBe('closed');
   });
 
-  it('counts the slots by the standard rate where none was measured', () => {
-    const { per_second: _, ...unmeasured } = { ...before, lines: { express: long, standard: empty } };
-    const seconds = 40 / DEFAULT_BREAKER_POLICY.drain_per_second;
-    expect(shownPhaseOf(unmeasured, at(seconds * 1000 + HOUR))).toBe('open');
-    expect(shownPhaseOf(unmeasured, at(seconds * 1000 + HOUR + 1))).toBe('closed');
-  });
-
   it('of one that drains is its own, however long nothing came', () => {
     const drained_at = iso(3 * HOUR);
     expect(shownPhaseOf({ ...before, state: 'draining', drained_at }, at(2 * HOUR))).toBe('draining');

@@ -125,14 +125,6 @@ describe('slow start', () => {
     expect(slowStart(back, { now: T0, policy }, () => 20 / 320 - Number.EPSILON)).toBeUndefined();
   });
 
-  it('takes a breaker that an older version wrote for one that holds many, and that began long ago', () => {
-    const { slots_last_interval: _, ...uncounted } = back;
-    expect(slowStart(uncounted, { now: T0, policy }, () => 0)).toBeUndefined();
-    expect(slowStart(uncounted, { now: T0, policy }, () => 0.5)).toMatchObject({ do: 'hold' });
-    const { draining_since: __, ...undated } = back;
-    expect(slowStart(undated, { now: T0, policy }, () => 0.99)).toBeUndefined();
-  });
-
   it('gives a provider that fails again half of what it failed at', () => {
     const again = reopened(back, 'SERVER_OVERLOAD', { now: at(15_000), policy });
     expect(again).toMatchObject({ per_second: 80, peak_per_second: 320 });

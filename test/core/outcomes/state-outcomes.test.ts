@@ -55,11 +55,6 @@ describe('a breaker', () => {
     expect(toldOf(down, back, undefined).map(({ kind }) => kind)).toEqual(['Provider Down', 'Provider Up']);
   });
 
-  it('of an older version tells when it opened', () => {
-    const { down_since: _, ...old } = down;
-    expect(toldOf(old)[0]?.detail.at).toBe(iso(0));
-  });
-
   it('that was down for days tells it with what waits, once for each note of the monitor', () => {
     const noted = (days: number) => ({ ...failed, noted: { since: failed.down_since ?? '', days, waiting: 12 } });
     const told = toldOf(failed, noted(1), { ...noted(1), version: 9 }, noted(3));

@@ -1,4 +1,4 @@
-import type * as v from 'valibot';
+import * as v from 'valibot';
 import * as responses from '../../../src/application/contract/api/answers.ts';
 import * as emails from '../../../src/application/contract/api/emails.ts';
 import * as requests from '../../../src/application/contract/api/intake.ts';
@@ -57,7 +57,8 @@ const SCHEMAS = {
   Resolution: emails.resolveSchema,
   ResolvedEmail: answers.resolvedEmail,
   Problem: responses.problem,
-  GatewayRefusal: responses.gatewayRefusal,
+  /** Refusals of API Gateway itself, before it calls a function. */
+  GatewayRefusal: v.object({ message: v.string() }),
 } as const satisfies Readonly<Record<string, v.GenericSchema>>;
 
 /** Lists whose items are checked one by one, so that a bad one stops no other. */

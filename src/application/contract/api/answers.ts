@@ -35,9 +35,6 @@ export const problem = v.object({
   errors: v.optional(described(v.array(fault), 'At most 50. The last one gives the number of the others')),
 });
 
-/** Refusals of API Gateway itself, before it calls a function. */
-export const gatewayRefusal = v.object({ message: v.string() });
-
 export const accepted = v.object({ log_id: v.string(), status, status_url: v.string() });
 
 const acceptedItem = v.strictObject({

@@ -10,9 +10,6 @@ const KEY_KEPT_MS = 71 * 3_600_000;
 
 export type QueueEventType = 'queued' | 'sending' | 'accepted' | 'waiting' | 'failed' | 'removed';
 
-/** The wait of an entry of an earlier version, which stored only its end. */
-const LONGEST_UNKNOWN_WAIT_MS = 3_600_000;
-
 /** What happens to an entry, in whichever tab. `waiting`: an attempt failed, and another one follows. */
 export interface QueueEvent {
   readonly type: QueueEventType;
@@ -42,7 +39,7 @@ export async function sendNext(ports: SendPorts, anew = false): Promise<number |
   // However long somebody had it wait: after that time its key is forgotten.
   const wait = Math.min(not_before, first_sent_at + KEY_KEPT_MS) - now();
   if (wait > 0 && !(anew && entry.reason?.startsWith('no answer'))) {
-    const { wait_ms = LONGEST_UNKNOWN_WAIT_MS } = entry;
+    const { wait_ms = wait } = entry;
     if (wait <= wait_ms) return wait;
     // The clock was set back since.
     await store.replace({ ...entry, not_before: now() + wait_ms, wait_ms });
