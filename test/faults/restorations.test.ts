@@ -8,6 +8,7 @@ const RUNS = Math.ceil(Number(process.env['FAULT_RUNS'] ?? 500) / 5);
 const TOLD = [
   /^the log is lost$/,
   /^the content is lost$/,
+  /^the records are lost$/,
   /^a part of the log is lost$/,
   /^the restoration .* dies/,
   /^the restoration .*: refused$/,

@@ -44,15 +44,19 @@ const OF_FAILURE = ['error_type', 'error_details', 'failure_reason', 'next_retry
 
 /** The record of an attempt that an event has shown to have arrived, whatever its provider's answer was. */
 export function deliveredRecord(event: DeliveryEvent, { row, record, evidence }: RecordSubject): RetryRecord {
-  const delivered: { -readonly [K in keyof RetryRecord]: RetryRecord[K] } = {
-    ...(record ?? unrecorded(event, row)),
+  const { provider_message_id } = event;
+  return asArrived({ ...(record ?? unrecorded(event, row)), provider_message_id }, evidence);
+}
+
+export function asArrived(record: RetryRecord, evidence: DeliveryEvidence): RetryRecord {
+  const arrived: { -readonly [K in keyof RetryRecord]: RetryRecord[K] } = {
+    ...record,
     retry_status: 'SUCCESS',
     evidence,
-    provider_message_id: event.provider_message_id,
-    response_message: `An event showed that it arrived${record?.error_type ? `, after ${record.error_type}` : ''}.`,
+    response_message: `An event showed that it arrived${record.error_type ? `, after ${record.error_type}` : ''}.`,
   };
-  for (const name of OF_FAILURE) delete delivered[name];
-  return delivered;
+  for (const name of OF_FAILURE) delete arrived[name];
+  return arrived;
 }
 
 export function failedRecord(

@@ -10,7 +10,7 @@ import { decideRow } from './decide-row.ts';
 import type { ContentItem, Pages, RestorePorts, RestoreRun } from './restore-state.ts';
 import { type Asked, ask, RESTORE_PHASES, type RestoreState } from './restore-state.ts';
 import type { Question, Restored } from './restored-states.ts';
-import type { Survivors } from './survivors.ts';
+import { asShown, type Survivors } from './survivors.ts';
 
 type Work = { readonly state: RestoreState; readonly run: RestoreRun; readonly pace: Pace };
 
@@ -57,17 +57,20 @@ async function takeRecords(records: readonly RetryRecord[], { state, run }: Work
   const kept = records.filter((one) => !isGone({ ...one }, run.clock()));
   const there = await deployed.records(kept);
   const missing = kept.filter(({ retry_log_id }) => !there.has(retry_log_id));
-  const contents = await deployed.contents(missing.map(({ original_log_id }) => original_log_id));
+  const log_ids = [...new Set(missing.map(({ original_log_id }) => original_log_id))];
+  const [contents, rows] = await Promise.all([deployed.contents(log_ids), deployed.rows(log_ids)]);
   for (const record of missing) {
+    const row = rows.get(record.original_log_id);
+    const { erased_at = row?.['erased_at'], life = row?.['life'] } = contents.get(record.original_log_id) ?? {};
     const { response_message: _, error_details: __, ...erased } = record;
-    const { erased_at, life = 0 } = contents.get(record.original_log_id) ?? {};
     // Whoever corrected the recipient since had the former one masked.
-    const kept = record.retry_attempt < life ? { ...record, ...maskedWords(record) } : record;
-    if (!run.dry_run) await put.record(erased_at === undefined ? kept : erased);
+    const masked = record.retry_attempt < Number(life ?? 0) ? { ...record, ...maskedWords(record) } : record;
+    const words = erased_at === undefined ? masked : erased;
+    if (!run.dry_run) await put.record(row === undefined ? words : asShown(words, asNotification(row)));
   }
   state.records.there += kept.length - missing.length;
   state.records.copied += missing.length;
-  return missing.length;
+  return missing.length + 2 * log_ids.length;
 }
 
 async function takeContents(items: readonly ContentItem[], { state, run }: Work): Promise<number> {

@@ -1,5 +1,6 @@
 import type { FallbackRouting } from '../delivery/failover.ts';
 import { limitOf } from '../delivery/verdict.ts';
+import { asArrived } from '../delivery-events/delivery-event.ts';
 import type { IndexShards } from '../model/index-shards.ts';
 import {
   arrived,
@@ -73,6 +74,16 @@ export function recordedOf(row: NotificationRow, records: readonly RetryRecord[]
   const newest = newer.at(-1) ?? all.find((record) => record.retry_attempt === known && isChangedSince(record, row));
   const proof = all.filter((one) => one.retry_status === 'SUCCESS' && !hasComeBack(one, row)).at(-1);
   return { all, newer, ...(newest && { newest }), ...(proof && { proof }) };
+}
+
+/** The record as events have changed it since, by the row. */
+export function asShown(record: RetryRecord, row: NotificationRow): RetryRecord {
+  const shown = row.delivery_by_attempt?.[record.retry_attempt];
+  if (shown === undefined || knownSince(record, row) >= 0) return record;
+  if (arrived({ [record.retry_attempt]: shown })) return asArrived(record, shown);
+  const last = record.retry_attempt === row.last_attempt ? row.error_type : undefined;
+  const error_type = last ?? record.error_type ?? 'UNKNOWN';
+  return { ...record, retry_status: 'FAILED', evidence: shown, error_type };
 }
 
 /** An event has changed the record since. */

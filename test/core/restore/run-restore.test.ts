@@ -44,3 +44,32 @@ it('brings back no word about a recipient who was corrected since', async () => 
   expect(JSON.stringify(retryLog.get('log-1#0'))).not.toContain('ann@');
   expect(retryLog.get('log-1#3')).toMatchObject(said('bob@example.com'));
 });
+
+/** RetryLog alone is lost, and gets back one record as it was before. @returns it */
+async function refilled(row: Parameters<typeof dueRow>[0], was: Parameters<typeof retryRecord>[0]) {
+  const record = retryRecord({ retry_attempt: 1, retry_log_id: 'log-1#1', ...was });
+  const retryLog = new Map<string, typeof record>();
+  const log = new Map([['log-1', { ...dueRow({ last_attempt: 1, ...row }) }]]);
+  const copies = { retryLog: new Map([[record.retry_log_id, record]]) };
+  await restore(newRestore(), { ...RUN, ports: memoryRestore({ log, content: new Map(), retryLog }, copies) });
+  return retryLog.get('log-1#1');
+}
+
+it('has the records say what events have shown since, by the rows', async () => {
+  const failed = { retry_status: 'FAILED', error_type: 'NETWORK_TIMEOUT', next_retry_at: iso() } as const;
+  const arrived = await refilled({ delivery_by_attempt: { 1: 'delivered' } }, failed);
+  expect(arrived).toMatchObject({ retry_status: 'SUCCESS', evidence: 'delivered' });
+  expect(arrived).not.toHaveProperty('error_type');
+  expect(arrived).not.toHaveProperty('next_retry_at');
+  const back = { delivery_by_attempt: { 1: 'bounced' }, error_type: 'INVALID_RECIPIENT' } as const;
+  expect(await refilled(back, { retry_status: 'SUCCESS' })).toMatchObject({
+    ...{ retry_status: 'FAILED', evidence: 'bounced', error_type: 'INVALID_RECIPIENT' },
+  });
+  const known = { retry_status: 'SUCCESS', evidence: 'seen' } as const;
+  expect(await refilled({ delivery_by_attempt: { 1: 'delivered' } }, known)).toMatchObject({ evidence: 'seen' });
+});
+
+it('brings back no word about a recipient whose row alone is left to say that they were forgotten', async () => {
+  const said = { response_message: '550 no ann@example.com', error_details: '{"said":"ann@example.com"}' };
+  expect(JSON.stringify(await refilled({ erased_at: iso() }, said))).not.toContain('ann@');
+});

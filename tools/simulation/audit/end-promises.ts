@@ -17,6 +17,8 @@ export interface End {
   readonly records: readonly Stored[];
   /** The log_ids of the dead letters. */
   readonly letters: readonly unknown[];
+  /** The log_ids of which records are lost for good. */
+  readonly unrecorded?: readonly unknown[] | undefined;
   /** By log_id; decrypted. */
   readonly contents?: readonly (readonly [string, Stored])[];
 }
@@ -35,7 +37,7 @@ const inWords = ({ rule, says }: Fault): string => `${rule}: ${says}`;
 /** Ends that another channel may avoid: a notification that names a fallback goes on there, once. */
 const FAILED_OVER: ReadonlySet<unknown> = new Set(['MAX_RETRIES', 'EXPIRED', 'INVALID_RECIPIENT']);
 
-function rowsEnded(memory: Memory, { rows, records, letters }: End): readonly string[] {
+function rowsEnded(memory: Memory, { rows, records, letters, unrecorded = [] }: End): readonly string[] {
   return rows.flatMap((row) => {
     const { log_id, send_status, failure_reason, work_queue = '' } = row;
     if (isIntruder(row)) return intruder(row, memory);
@@ -48,9 +50,13 @@ function rowsEnded(memory: Memory, { rows, records, letters }: End): readonly st
     if (hasContentInTheClear(row)) violations.push('14: content is left in the clear');
     const its = records.filter(({ original_log_id }) => original_log_id === log_id);
     const told = its.some(({ retry_status }) => retry_status === 'SUCCESS') && memory.accepted[String(log_id)];
-    if (send_status === 'SUCCESS' && !told) violations.push('1: SUCCESS without an acceptance and its record');
+    const isRecorded = !unrecorded.includes(log_id);
+    if (send_status === 'SUCCESS' && !told && isRecorded)
+      violations.push('1: SUCCESS without an acceptance and its record');
     // The first send was its writer's, unless the row began here.
-    violations.push(...recordFaults(row, its, firstAttempt(row) ?? 1).map(inWords));
+    const faults = recordFaults(row, its, firstAttempt(row) ?? 1);
+    const isLost = ({ says }: Fault) => !isRecorded && says.endsWith('has no record');
+    violations.push(...faults.filter((one) => !isLost(one)).map(inWords));
     if (queue.startsWith('dead') && !letters.includes(log_id)) violations.push('11: a dead row without a letter');
     violations.push(...[...arrivalFaults(row), ...attemptFaults(row)].map(inWords), ...neverTried(memory, row));
     if (row['give_up'] !== undefined && row['is_deleted'] !== true)

@@ -23,9 +23,13 @@ export function lettersOf({ letters, queue }: State): LetterCounts {
   );
 }
 
-/** Whether verify may say so of the row: its content is lost for good, or waits for the indexer to take it away. */
+/** Whether verify may say so of the row: its content or records are lost for good, or the indexer takes content away. */
 export const isKnown = (rule: string, row: Stored, state: State): boolean =>
-  rule === '14' ? !isLeftInTheClear(row, state) : rule === '1' && state.alone?.includes(String(row['log_id'])) === true;
+  rule === '14' ? !isLeftInTheClear(row, state) : OF_LOST.includes(rule) && isAlone(state, row);
+
+const OF_LOST = ['1', '6'];
+
+const isAlone = ({ alone = [] }: State, { log_id }: Stored): boolean => alone.includes(String(log_id));
 
 /** No image of the stream is left by which the indexer would take the row's content away. */
 function isLeftInTheClear(row: Stored, { stream }: State): boolean {

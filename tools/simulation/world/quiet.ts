@@ -21,7 +21,15 @@ export function checkEnd(ground: Ground): void {
   const letters = [...state.letters.map(({ message }) => message.log_id), ...(state.alone ?? [])];
   const records = [...tables.retryLog.values()] as unknown as Stored[];
   const contents = [...tables.content] as unknown as [string, Stored][];
-  ground.violated(...ends.ended(state.memory, { rows: ground.rows(), records, letters, contents }));
+  ground.violated(
+    ...ends.ended(state.memory, {
+      rows: ground.rows(),
+      records,
+      letters,
+      contents,
+      unrecorded: state.lostTable === 'records' ? state.alone : [],
+    }),
+  );
   const { counts = {}, log_ids = [] } = state.waiting ?? {};
   const isSent = (log_id: string) => state.counts[`sends of ${log_id}`] !== counts[`sends of ${log_id}`];
   ground.violated(...ends.expired(log_ids, ground.rows(), isSent));

@@ -28,16 +28,21 @@ export function restorations(ground: Ground, begin: Begin): void {
   if (state.copied_at === undefined) begin('backups', 'the log is copied', () => backUp(ground));
   else if (isAtRest && tables.log.size > 0) {
     begin('restorations', 'the content is lost', () => loseContent(ground));
+    begin('restorations', 'the records are lost', () => loseRecords(ground));
     for (const [part, isLost] of Object.entries(PARTS))
       begin('restorations', `${part} is lost`, () => lose(ground, isLost));
   }
 }
 
 function backUp(ground: Ground): void {
-  ground.backup.log.clear();
-  for (const [log_id, row] of ground.tables.log) ground.backup.log.set(log_id, row);
-  ground.backup.content.clear();
-  for (const [log_id, content] of ground.tables.content) ground.backup.content.set(log_id, content);
+  const { backup, tables } = ground;
+  const copy = <T>(to: Map<string, T>, from: ReadonlyMap<string, T>) => {
+    to.clear();
+    for (const [id, item] of from) to.set(id, item);
+  };
+  copy(backup.log, tables.log);
+  copy(backup.content, tables.content);
+  copy(backup.retryLog, tables.retryLog);
   ground.set({ copied_at: new Date(ground.state.now).toISOString() });
 }
 
@@ -82,6 +87,15 @@ function loseContent(ground: Ground): void {
   ground.set({ now, lost: [], lostTable: 'content', alone: alone.map(([log_id]) => log_id) });
 }
 
+/** Those of attempts since are lost for good. */
+function loseRecords(ground: Ground): void {
+  const { retryLog } = ground.tables;
+  const since = [...retryLog.values()].filter(({ retry_log_id }) => !ground.backup.retryLog.has(retry_log_id));
+  retryLog.clear();
+  const alone = [...new Set(since.map(({ original_log_id }) => original_log_id))];
+  ground.set({ now: ground.state.now + STOPPED_MS, lost: [], lostTable: 'records', alone });
+}
+
 /** What is restored is there, by what was lost: the stage starts again. @param asked what a person is asked to decide */
 export function endRestoration(ground: Ground, asked: readonly string[]): void {
   const { lost = [], lostTable, alone = [] } = ground.state;
@@ -100,7 +114,7 @@ export function restorer({ state: { copied_at = '', lost = [], lostTable }, apar
   const erased = lost.filter(({ is_deleted }) => is_deleted === true).map(({ log_id }) => String(log_id));
   return async (env) => {
     const state = newRestore();
-    const copied = lostTable === 'content' ? 'contents' : 'rows';
+    const copied = ({ content: 'contents', records: 'records', log: 'rows' } as const)[lostTable ?? 'log'];
     const acts = await env.call<readonly AuditRecord[]>('restoreOther.audit');
     const operations = await env.call<Parameters<typeof actsSince>[2]>('restoreOther.operations');
     await restore(state, {

@@ -196,10 +196,10 @@ export interface State {
   /** When the log was copied, and the rows that were lost since and are being restored: the stage is stopped so long. */
   readonly copied_at?: string;
   readonly lost?: readonly Stored[] | undefined;
-  /** The rows of which nothing but themselves said how they stood, or whose content is lost: that is lost for good. */
+  /** The rows of which nothing but themselves said how they stood, or whose content or records are lost for good. */
   readonly alone?: readonly string[];
   /** Which table was lost. */
-  readonly lostTable?: 'log' | 'content';
+  readonly lostTable?: 'log' | 'content' | 'records';
   /** The rows that were dead when nothing was left to do, and all letters were redriven. */
   readonly dead?: readonly Stored[];
   readonly violations: readonly string[];

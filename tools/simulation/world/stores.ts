@@ -4,6 +4,7 @@ import { toItem } from '../../../src/adapters/dynamodb/table/item.ts';
 import type { IntakeRecord } from '../../../src/core/intake/ports.ts';
 import type { Channel } from '../../../src/core/model/channels.ts';
 import { BASE_SHARDS } from '../../../src/core/model/index-shards.ts';
+import type { RetryRecord } from '../../../src/core/model/notification.ts';
 import type { Clock } from '../../../src/core/model/time.ts';
 import type { DueIndex } from '../../../src/core/model/work-index.ts';
 import type { AuditRecord } from '../../../src/core/operator/audit.ts';
@@ -31,8 +32,12 @@ type Method = (...args: unknown[]) => Promise<unknown>;
 export class Stores {
   readonly tables: MemoryTables;
   readonly breakers = new MemoryBreakers();
-  /** The log and the content as they were copied. */
-  readonly backup = { log: new Map<string, Stored>(), content: new Map() as MemoryTables['content'] };
+  /** The tables as they were copied. */
+  readonly backup = {
+    log: new Map<string, Stored>(),
+    content: new Map() as MemoryTables['content'],
+    retryLog: new Map<string, RetryRecord>(),
+  };
   readonly #acts = new Map<string, AuditRecord>();
   readonly #requests = new Map<string, IntakeRecord>();
   readonly #operations = new Map<string, Operation>();
@@ -47,10 +52,10 @@ export class Stores {
     const tables = new MemoryTables(clock, random);
     const { log, retryLog, content } = tables;
     this.tables = tables;
-    const others = [this.#requests, this.#sweeps, this.#operations, this.backup.log, this.backup.content, this.#acts];
+    const others = [this.#requests, this.#sweeps, this.#operations, ...Object.values(this.backup), this.#acts];
     this.maps = [log, retryLog, content, this.breakers.breakers, ...others] as Map<string, unknown>[];
     const restored = memoryRestore(tables, { log: this.backup.log }, this.#requests);
-    const refilled = memoryRestore(tables, { content: this.backup.content }, this.#requests);
+    const copiesOf = (copies: Partial<Stores['backup']>) => memoryRestore(tables, copies, this.#requests).copies;
     this.#rooms = {
       rows: tables.rows,
       eventRows: tables.eventRows,
@@ -80,7 +85,7 @@ export class Stores {
       operations: createMemoryOperations(this.#operations),
       candidates: createMemoryOperationRows(tables),
       operator: { noted: async (record: AuditRecord) => void this.#acts.set(record.audit_id, record) },
-      restoreCopies: { ...restored.copies, ...refilled.copies },
+      restoreCopies: copiesOf(this.backup),
       restoreDeployed: restored.deployed,
       restoreEither: restored.either,
       restorePut: restored.put,
