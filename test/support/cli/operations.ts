@@ -21,8 +21,7 @@ import type { ForeignRow, NotificationRow } from '../../../src/core/model/notifi
 import type { QueueMessage } from '../../../src/core/model/queue-message.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
-
-import { startSqs } from '../../../src/local/stand-ins/stand-ins.ts';
+import { startChild } from '../../../src/local/processes/start-child.ts';
 import { type Engine, startTestDynamoDb } from '../dynamodb.ts';
 import { credentialsOf } from '../memory-secrets.ts';
 import { dueRow } from '../rows.ts';
@@ -54,7 +53,13 @@ let worlds = 0;
 
 function startStandIns(engine: Engine | undefined) {
   const logs = mkdtempSync(join(tmpdir(), 'operations-'));
-  return Promise.all([startTestDynamoDb(engine), startSqs(undefined, join(logs, 'sqs.log'))]);
+  return Promise.all([startTestDynamoDb(engine), startImpatientSqs(join(logs, 'sqs.log'))]);
+}
+
+async function startImpatientSqs(logFile: string) {
+  const entry = new URL('impatient-sqs-process.ts', import.meta.url);
+  const { ready } = await startChild({ name: 'SQS', entry, args: ['0'], logFile });
+  return { endpoint: `http://127.0.0.1:${String(ready['port'])}` };
 }
 
 export async function startOperations(engine?: Engine) {

@@ -14,6 +14,7 @@ let members: MemberStore;
 let tenant: string;
 let serial = 0;
 const AT = '2026-11-22T00:00:00.000Z';
+const LINES = Number(process.env['IMPORT_LINES'] ?? 0);
 
 beforeAll(async () => {
   ops = await startOperations();
@@ -118,13 +119,13 @@ describe('members import', () => {
   });
 
   it('is refused while the same import runs, so that both sums are right', async () => {
-    const lines = Array.from({ length: 2_000 }, (_, i) => `m${i}@example.com`);
+    const lines = Array.from({ length: 400 }, (_, i) => `m${i}@example.com`);
     const path = file('twice.csv', ['email', ...lines].join('\n'));
     const answers = await Promise.all([run(path), run(path)]);
     expect(answers.map(({ code }) => code).sort()).toEqual([0, 1]);
     expect(answers.map(({ err }) => err).join()).toMatch(/is running already \(process \d+\)/);
     const { out } = answers.find(({ code }) => code === 0) ?? { out: '' };
-    expect(JSON.parse(out)).toMatchObject({ lines: 2_001, created: 2_000, bad: 0 });
+    expect(JSON.parse(out)).toMatchObject({ lines: 401, created: 400, bad: 0 });
     expect(await run(path)).toMatchObject({ code: 0 });
   });
 
@@ -375,33 +376,37 @@ describe('members import', () => {
     60_000,
   );
 
-  // What lives is measured, after a collection: what a process holds from the system beyond that differs by machine.
-  it('needs no more memory for a long file than for a short one', async () => {
-    setFlagsFromString('--expose-gc');
-    const collect: () => void = runInNewContext('gc');
-    const living = () => {
-      collect();
-      const { heapUsed, external } = process.memoryUsage();
-      return heapUsed + external;
-    };
-    const mostOf = async (count: number) => {
-      const lines = Array.from({ length: count }, (_, i) => `m-${i},person.${i}@example.com,Person ${i},vip`);
-      const path = file(`${count}.csv`, `member_id,email,name,labels\n${lines.join('\n')}\n`);
-      lines.length = 0;
-      const before = living();
-      let most = 0;
-      const watch = setInterval(() => {
-        most = Math.max(most, living() - before);
-      }, 100);
-      const { out } = await run(path);
-      clearInterval(watch);
-      expect(JSON.parse(out)).toMatchObject({ bad: 0, lines: count + 1 });
-      return most;
-    };
-    const count = Number(process.env['IMPORT_LINES'] ?? 5_000);
-    await mostOf(2_000);
-    const short = await mostOf(2_000);
-    // A line that is kept takes 150 bytes and more; what the requests under way take varies by a million.
-    expect((await mostOf(count)) - short).toBeLessThan(1_000_000 + 20 * count);
-  }, 1_200_000);
+  // What lives is measured, after a collection: what a process holds from the system beyond that differs by machine. A few
+  // thousand lines would be lost in what the requests under way take: CI takes as many as show.
+  it.runIf(LINES > 0)(
+    'needs no more memory for a long file than for a short one',
+    async () => {
+      setFlagsFromString('--expose-gc');
+      const collect: () => void = runInNewContext('gc');
+      const living = () => {
+        collect();
+        const { heapUsed, external } = process.memoryUsage();
+        return heapUsed + external;
+      };
+      const mostOf = async (count: number) => {
+        const lines = Array.from({ length: count }, (_, i) => `m-${i},person.${i}@example.com,Person ${i},vip`);
+        const path = file(`${count}.csv`, `member_id,email,name,labels\n${lines.join('\n')}\n`);
+        lines.length = 0;
+        const before = living();
+        let most = 0;
+        const watch = setInterval(() => {
+          most = Math.max(most, living() - before);
+        }, 100);
+        const { out } = await run(path);
+        clearInterval(watch);
+        expect(JSON.parse(out)).toMatchObject({ bad: 0, lines: count + 1 });
+        return most;
+      };
+      await mostOf(2_000);
+      const short = await mostOf(2_000);
+      // A line that is kept takes 150 bytes and more; what the requests under way take varies by a million.
+      expect((await mostOf(LINES)) - short).toBeLessThan(1_000_000 + 20 * LINES);
+    },
+    1_200_000,
+  );
 });
