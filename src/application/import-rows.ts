@@ -1,5 +1,4 @@
 import { putGuarded } from '../adapters/dynamodb/table/guarded-update.ts';
-import { NEW } from '../adapters/dynamodb/table/guards.ts';
 import { toItem } from '../adapters/dynamodb/table/item.ts';
 import { readItem } from '../adapters/dynamodb/table/reads.ts';
 import { foresight } from '../core/delivery/claim-plan.ts';
@@ -9,6 +8,7 @@ import { channelsIn } from '../core/model/channels.ts';
 import type { RowFault } from '../core/model/column-rules.ts';
 import { asNotification, type ForeignRow } from '../core/model/notification.ts';
 import { messageFor } from '../core/model/queue-message.ts';
+import { NEW } from '../core/model/row-change.ts';
 import type { DueItem } from '../core/model/work-index.ts';
 import type { OperatorDeps } from './deps.ts';
 

@@ -1,17 +1,22 @@
+import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
+import { workQueueOf } from '../../src/core/model/work-index.ts';
 import { PROJECT_ROOT } from '../../src/local/runtime/directories.ts';
 import { createContext } from '../bench/benchmark.ts';
-import type { MeasuredFunction } from '../bench/setup/function.ts';
+import { type MeasuredFunction, tableNames } from '../bench/setup/function.ts';
 import { BATCH, webhookPasses } from '../bench/setup/lanes.ts';
 import { withMembers } from '../bench/setup/newsletter.ts';
-import { inWorld, type StartOptions } from '../bench/setup/world.ts';
+import { bodyOf, putAll, seedDue } from '../bench/setup/rows.ts';
+import { inWorld, type StartOptions, type World } from '../bench/setup/world.ts';
 import { type HouseFigure, loadFigures, staticFigures } from './house-figures.ts';
 
-/** Prints how large the house is: `npm run house`; `npm run house -- --executed` also runs a delivery and a mailing's batch. */
+/** Prints how large the house is: `npm run house`; `npm run house -- --executed` also runs a delivery, a batch of a mailing and a redrive. */
 const figures = [...staticFigures(), ...(await loadFigures())];
-if (process.argv.includes('--executed')) figures.push(await deliveryFigure(), await batchFigure());
+if (process.argv.includes('--executed'))
+  figures.push(await deliveryFigure(), await batchFigure(), await redriveFigure());
 const lines = figures.map(({ name, value, aim }) => {
   const judged =
     aim === undefined ? '' : `  aim ${aim.toLocaleString('en')}${value > aim ? `, ${value - aim} too many` : ''}`;
@@ -46,6 +51,46 @@ async function batchFigure(): Promise<HouseFigure> {
     });
     return { name: "files that a mailing's batch executes", value, aim: 35 };
   });
+}
+
+/** The console's function redrives a dead notification, after another one. */
+async function redriveFigure(): Promise<HouseFigure> {
+  const context = await createContext(() => {});
+  return inWorld(context, async (world) => {
+    const items = await seedDue(world, 2, { channel: 'webhook', recipient: world.receiver.url, body: bodyOf(1024) });
+    const end = { send_status: 'FAILED', failure_reason: 'MAX_RETRIES', work_queue: workQueueOf('dead', 'normal', '') };
+    const dead = items.map((item) => ({ ...item, ...toItem(end) }));
+    await putAll(world, tableNames(world).notification_log, dead);
+    const start = (options: StartOptions) => consoleApi(world, options);
+    const value = await executedBy('console-api', world.directory, start, async (fn) => {
+      const { results } = await fn.run(dead.map(({ log_id }) => redrive(String(log_id?.S))));
+      if (!JSON.stringify(results.at(-1)).includes('queued'))
+        throw new Error(`not redriven: ${JSON.stringify(results)}`);
+    });
+    return { name: 'files that a redrive by the console executes', value, aim: 35 };
+  });
+}
+
+/** The bench's stage has no console: its function runs with the environment of the intake API's, and its own. */
+function consoleApi(world: World, { environment, ...options }: StartOptions): MeasuredFunction {
+  const audit = world.plan.tables.find(({ TableName }) => TableName?.includes('Audit'))?.TableName ?? '';
+  const roles = { ROLE_CLAIM: 'groups', OPERATOR_VALUES: 'operator', VIEWER_VALUES: 'viewer' };
+  const own = { ...roles, AUDIT_TABLE: audit, STACK_NAME: 'bench' };
+  return world.start('api-intake', { ...options, environment: { ...environment, ...own } });
+}
+
+/** API Gateway's event, whose token nobody but API Gateway checks. */
+function redrive(log_id: string): object {
+  const claims = { sub: 'bench', groups: 'operator' };
+  const payload = Buffer.from(JSON.stringify(claims)).toString('base64url');
+  return {
+    routeKey: 'POST /api/{proxy+}',
+    rawPath: '/api/actions',
+    rawQueryString: '',
+    headers: { authorization: `Bearer e30.${payload}.c2ln` },
+    body: JSON.stringify({ request_id: randomUUID(), action: 'redrive', log_ids: [log_id] }),
+    requestContext: { http: { method: 'POST', path: '/api/actions' }, authorizer: { jwt: { claims } } },
+  };
 }
 
 /** How many of our files the second event of a function executes. */

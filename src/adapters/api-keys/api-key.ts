@@ -2,8 +2,8 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { Scope } from '../../core/intake/api-scopes.ts';
+import { type Guard, isThere } from '../../core/model/row-change.ts';
 import { putGuarded, updateItem } from '../dynamodb/table/guarded-update.ts';
-import { type Guard, isThere } from '../dynamodb/table/guards.ts';
 import { type Item, toItem } from '../dynamodb/table/item.ts';
 import { getItem, scan } from '../dynamodb/table/reads.ts';
 

@@ -1,5 +1,4 @@
 import { notLater, sequenceValue } from '../../../src/adapters/dynamodb/delivery/content-store.ts';
-import { asRead } from '../../../src/adapters/dynamodb/table/guards.ts';
 import { CHANGE_TRIES } from '../../../src/core/delivery/ports.ts';
 import {
   type ContentOwner,
@@ -15,6 +14,7 @@ import {
   type NotificationContent,
   type RetryRecord,
 } from '../../../src/core/model/notification.ts';
+import { asRead } from '../../../src/core/model/row-change.ts';
 import { maskedWords } from '../../../src/core/model/text.ts';
 import { holds, isAny } from './guards.ts';
 import type { KeptContent } from './row-stores.ts';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { NumberValueImpl } from '@aws-sdk/util-dynamodb';
-import type { Comparison, Guard } from '../../../src/adapters/dynamodb/table/guards.ts';
+import type { Comparison, Guard } from '../../../src/core/model/row-change.ts';
 
 type Stored = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,4 @@
 import * as stores from '../../../src/adapters/dynamodb/delivery/delivery-stores.ts';
-import { asRead, type Guard } from '../../../src/adapters/dynamodb/table/guards.ts';
 import { STATE_COLUMNS } from '../../../src/adapters/dynamodb/table/item.ts';
 import {
   type ClaimStore,
@@ -21,7 +20,8 @@ import type {
   NotificationRow,
   RetryRecord,
 } from '../../../src/core/model/notification.ts';
-import { type RowChange, stamped, turnOf, wasApplied, wasSettled } from '../../../src/core/model/row-change.ts';
+import * as changes from '../../../src/core/model/row-change.ts';
+import { asRead, type Guard, type RowChange } from '../../../src/core/model/row-change.ts';
 import { maskedWords } from '../../../src/core/model/text.ts';
 import type { Clock } from '../../../src/core/model/time.ts';
 import type { CorrectionStore } from '../../../src/core/operator/correct.ts';
@@ -74,7 +74,7 @@ export class MemoryTables implements IndexStore {
     settle: async (claimed, change) => {
       if (this.#write(claimed.log_id, this.#stamped(claimed, change), stores.settledBy(claimed, change))) return true;
       const row = this.row(claimed.log_id);
-      return row !== undefined && wasSettled(row, claimed, change);
+      return row !== undefined && changes.wasSettled(row, claimed, change);
     },
   };
 
@@ -113,7 +113,7 @@ export class MemoryTables implements IndexStore {
       const change = { set: { ...set, ...(recipient_hash && { recipient_hash }) }, ...(remove && { remove }) };
       if (!this.#write(log_id, this.#stamped(was, change), stores.asPlanned(was))) {
         const row = this.row(log_id);
-        return row !== undefined && wasApplied(row, change);
+        return row !== undefined && changes.wasApplied(row, change);
       }
       const corrected = {
         corrected_at: this.#now(),
@@ -171,7 +171,7 @@ export class MemoryTables implements IndexStore {
   readonly malformed = malformedEntries({ rows: this.operatorRows, records: this.records, clock: () => this.#clock() });
 
   async index(image: ForeignRow, set: ForeignRow, remove: readonly string[]): Promise<boolean> {
-    const turn = turnOf(image, { set, remove }, { now: this.#clock(), random: this.random });
+    const turn = changes.turnOf(image, { set, remove }, { now: this.#clock(), random: this.random });
     return this.#write(String(image['log_id']), { set: { ...set, ...turn }, remove }, asRead(image, IMAGE_COLUMNS));
   }
 
@@ -197,16 +197,15 @@ export class MemoryTables implements IndexStore {
     },
   };
 
-  async hasContent(log_id: string): Promise<boolean> {
-    return this.content.has(log_id);
-  }
+  readonly hasContent = async (log_id: string): Promise<boolean> => this.content.has(log_id);
 
   async #change(was: NotificationRow, change: RowChange, guard: Guard): Promise<boolean> {
     const stamped = this.#stamped(was, change);
     if (this.#write(was.log_id, stamped, guard)) return true;
     const row = this.row(was.log_id);
     // A change that is repeated has the time and the turn of its first try.
-    return row !== undefined && wasApplied(row, { ...stamped, set: { ...stamped.set, turn: row.turn } } as RowChange);
+    if (row === undefined) return false;
+    return changes.wasApplied(row, { ...stamped, set: { ...stamped.set, turn: row.turn } } as RowChange);
   }
 
   #now(): string {
@@ -215,7 +214,7 @@ export class MemoryTables implements IndexStore {
 
   /** Every write but a claim leaves our name. */
   #stamped(row: NotificationRow, change: RowChange): RowChange {
-    return stamped(row, change, { now: this.#clock(), random: this.random });
+    return changes.stamped(row, change, { now: this.#clock(), random: this.random });
   }
 
   #write(log_id: string, change: Write, guard: Guard): boolean {

@@ -1,8 +1,8 @@
-import { nextVersion } from '../../../src/adapters/dynamodb/table/guards.ts';
 import type { DataKeyStore } from '../../../src/adapters/sealing/data-keys.ts';
 import type { Breaker } from '../../../src/core/breaker/breaker.ts';
 import type { BreakerStore } from '../../../src/core/breaker/shared-breakers.ts';
 import { BASE_SHARDS, type IndexShards, type ShardMark } from '../../../src/core/model/index-shards.ts';
+import { nextVersion } from '../../../src/core/model/row-change.ts';
 import type { DownProviders } from '../../../src/core/monitor/dead-providers.ts';
 import {
   applied,

@@ -3,13 +3,13 @@ import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { Breaker } from '../../../core/breaker/breaker.ts';
 import type { BreakerStore } from '../../../core/breaker/shared-breakers.ts';
 import type { Lane } from '../../../core/model/channels.ts';
+import { type Guard, nextVersion } from '../../../core/model/row-change.ts';
 import type { Clock } from '../../../core/model/time.ts';
 import type { DownProviders } from '../../../core/monitor/dead-providers.ts';
 import { GatheredError, gather, SETTLE_WAIT_MS } from '../../batching/gather.ts';
 import { BREAKER_KIND } from '../schema.ts';
 import { getItems, MAX_GETS } from '../table/calls.ts';
 import { updateItem } from '../table/guarded-update.ts';
-import { type Guard, nextVersion } from '../table/guards.ts';
 import type { Item } from '../table/item.ts';
 import { query, queryAll } from '../table/reads.ts';
 

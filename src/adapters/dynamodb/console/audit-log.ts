@@ -1,10 +1,10 @@
 import { DeleteItemCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
+import type { Guard } from '../../../core/model/row-change.ts';
 import type { Clock } from '../../../core/model/time.ts';
 import type { AuditLog, AuditPlace, AuditRecord, KnownRequest } from '../../../core/operator/audit.ts';
 import { ifConditionHolds } from '../table/calls.ts';
 import { putGuarded, updateItem } from '../table/guarded-update.ts';
-import type { Guard } from '../table/guards.ts';
 import { type Item, toItem } from '../table/item.ts';
 import { getItem, query } from '../table/reads.ts';
 

@@ -11,11 +11,11 @@ import {
   SEALED,
   type WriterNotes,
 } from '../../../core/model/notification.ts';
+import { asRead, type Guard } from '../../../core/model/row-change.ts';
 import { withinLimit } from '../../batching/gather.ts';
 import { type Sealer, SealRefusedError } from '../../sealing/sealer.ts';
 import { itemReader } from '../table/calls.ts';
 import { updateItem } from '../table/guarded-update.ts';
-import { asRead, type Guard } from '../table/guards.ts';
 import { type Item, toForeignRow, toItem } from '../table/item.ts';
 import { readItem } from '../table/reads.ts';
 

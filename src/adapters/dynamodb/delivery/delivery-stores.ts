@@ -9,7 +9,7 @@ import {
   type RetryRecord,
 } from '../../../core/model/notification.ts';
 import type { QueueMessage } from '../../../core/model/queue-message.ts';
-import { type RowChange, stamped, wasApplied, wasSettled } from '../../../core/model/row-change.ts';
+import { asRead, type Guard, type RowChange, stamped, wasApplied, wasSettled } from '../../../core/model/row-change.ts';
 import { maskedWords } from '../../../core/model/text.ts';
 import { type Clock, expiresAt } from '../../../core/model/time.ts';
 import { workQueuePrefix } from '../../../core/model/work-index.ts';
@@ -30,7 +30,6 @@ import {
   type StatementResult,
 } from '../table/calls.ts';
 import { createGuardedUpdates, type GuardedUpdate, putGuarded, whereOf } from '../table/guarded-update.ts';
-import { asRead, type Guard } from '../table/guards.ts';
 import { STATE_COLUMNS, toItem, toNotificationRow, toRetryRecord, toValue } from '../table/item.ts';
 import { getItem, queryAll } from '../table/reads.ts';
 

@@ -3,11 +3,10 @@ import type { RowStore } from '../../../core/delivery/ports.ts';
 import { CANCELLATION } from '../../../core/delivery/transitions/without-attempt.ts';
 import type { EventRows } from '../../../core/delivery-events/apply-delivery-event.ts';
 import type { NotificationRow } from '../../../core/model/notification.ts';
-import { type RowChange, stamped, wasApplied } from '../../../core/model/row-change.ts';
+import { asRead, type RowChange, stamped, wasApplied } from '../../../core/model/row-change.ts';
 import type { Clock } from '../../../core/model/time.ts';
 import { createRowReader, updateExpression } from '../table/calls.ts';
 import { conditionOf, createGuardedUpdates, transact } from '../table/guarded-update.ts';
-import { asRead } from '../table/guards.ts';
 import { STATE_COLUMNS } from '../table/item.ts';
 import { asFound, ERASED_COLUMNS, EVENT_COLUMNS } from './delivery-stores.ts';
 

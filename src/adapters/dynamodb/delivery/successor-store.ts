@@ -3,12 +3,12 @@ import { type FallbackRouting, type SuccessorStore, successorId } from '../../..
 import type { ContentOwner } from '../../../core/indexing/index-row.ts';
 import { providerHost } from '../../../core/model/channels.ts';
 import { type NotificationContent, type NotificationRow, SEALED } from '../../../core/model/notification.ts';
+import { NEW } from '../../../core/model/row-change.ts';
 import { jsonObject, maskedWords } from '../../../core/model/text.ts';
 import { type Sealer, SealRefusedError } from '../../sealing/sealer.ts';
 import { recipientHash } from '../../signing/hashed-ids.ts';
 import { getItems } from '../table/calls.ts';
 import { putGuarded } from '../table/guarded-update.ts';
-import { NEW } from '../table/guards.ts';
 import { type Item, toItem, toNotificationRow, toValue } from '../table/item.ts';
 import { readItem } from '../table/reads.ts';
 import { bodyAttribute, sealRecipient, sequenceValue } from './content-store.ts';

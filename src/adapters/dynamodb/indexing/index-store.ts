@@ -18,7 +18,7 @@ import {
   type NotificationContent,
   SEALED,
 } from '../../../core/model/notification.ts';
-import { turnOf } from '../../../core/model/row-change.ts';
+import { asRead, type Guard, NEW, turnOf } from '../../../core/model/row-change.ts';
 import { maskedWords } from '../../../core/model/text.ts';
 import { type Sealer, SealRefusedError } from '../../sealing/sealer.ts';
 import { recipientHash } from '../../signing/hashed-ids.ts';
@@ -26,7 +26,6 @@ import { asStored, contentItem, notLater, storedSequence } from '../delivery/con
 import { maskRecords } from '../delivery/delivery-stores.ts';
 import { amendedItem, fallbackAttributes, lifeOf, type Owned, placed } from '../delivery/successor-store.ts';
 import { putGuarded, updateGuarded } from '../table/guarded-update.ts';
-import { asRead, type Guard, NEW } from '../table/guards.ts';
 import type { Item } from '../table/item.ts';
 import { query, readItem } from '../table/reads.ts';
 

@@ -1,7 +1,7 @@
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { IntakeRecord, IntakeStore, StoredRow } from '../../../core/intake/ports.ts';
 import type { ReportStore } from '../../../core/intake/report-failure.ts';
-import { turnOf } from '../../../core/model/row-change.ts';
+import { type Guard, NEW, turnOf } from '../../../core/model/row-change.ts';
 import type { Clock } from '../../../core/model/time.ts';
 import { recipientHash } from '../../signing/hashed-ids.ts';
 import { contentItem } from '../delivery/content-store.ts';
@@ -9,7 +9,6 @@ import { createClaimStore } from '../delivery/delivery-stores.ts';
 import { fallbackAttributes } from '../delivery/successor-store.ts';
 import { createIndexStore, type IndexStoreOptions } from '../indexing/index-store.ts';
 import { putGuarded, updateGuarded } from '../table/guarded-update.ts';
-import { type Guard, NEW } from '../table/guards.ts';
 import { type Item, toForeignRow, toItem } from '../table/item.ts';
 import { readItem } from '../table/reads.ts';
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { AttributeValue, BatchStatementRequest } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
+import { type Guard, ofVersion } from '../../../core/model/row-change.ts';
 import type {
   Addressee,
   MemberStatus,
@@ -10,7 +11,6 @@ import type {
 } from '../../../core/newsletter/model/member.ts';
 import type { MemberPlace, Move } from '../../../core/newsletter/model/ports.ts';
 import { whereOf } from '../table/guarded-update.ts';
-import { type Guard, ofVersion } from '../table/guards.ts';
 import { type Item, toItem, toValue } from '../table/item.ts';
 
 /** No later version of the member is there, nor its mark. */

@@ -1,6 +1,7 @@
 import type { BatchStatementRequest, DynamoDBClient, TransactWriteItem } from '@aws-sdk/client-dynamodb';
 import { changeUntil } from '../../../core/model/changes.ts';
 import { groupsOf } from '../../../core/model/collections.ts';
+import { ofVersion } from '../../../core/model/row-change.ts';
 import type { Clock } from '../../../core/model/time.ts';
 import type { StoredMember } from '../../../core/newsletter/model/member.ts';
 import {
@@ -13,7 +14,6 @@ import {
 import { GatheredError } from '../../batching/gather.ts';
 import { executeStatements, getItems, insertStatement, MAX_STATEMENTS, type StatementResult } from '../table/calls.ts';
 import { conditionOf, putGuarded, transact, updateItem } from '../table/guarded-update.ts';
-import { ofVersion } from '../table/guards.ts';
 import {
   markExpiry,
   markItem,

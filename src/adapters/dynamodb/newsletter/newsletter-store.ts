@@ -1,11 +1,10 @@
 import { type DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
-import { shows } from '../../../core/model/row-change.ts';
+import { ofTime, shows } from '../../../core/model/row-change.ts';
 import type { Newsletter } from '../../../core/newsletter/model/email.ts';
 import type { NewsletterStore, SenderAction } from '../../../core/newsletter/model/ports.ts';
 import { SENDERS_PREFIX } from '../schema.ts';
 import { updateItem } from '../table/guarded-update.ts';
-import { ofTime } from '../table/guards.ts';
 import { type Item, toItem } from '../table/item.ts';
 import { getItem, queryPages } from '../table/reads.ts';
 

@@ -1,8 +1,7 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { isOwnWrite } from '../../../core/model/row-change.ts';
+import { isOwnWrite, ofVersion } from '../../../core/model/row-change.ts';
 import type { Change } from '../../../core/newsletter/model/ports.ts';
 import { updateItem } from '../table/guarded-update.ts';
-import { ofVersion } from '../table/guards.ts';
 import type { Item } from '../table/item.ts';
 import { getItem } from '../table/reads.ts';
 

@@ -2,6 +2,7 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { successorId } from '../../../core/delivery/failover.ts';
 import type { ForgetPorts, FoundContent, Whose } from '../../../core/forget/run-forget.ts';
 import { type ForeignRow, SEALED } from '../../../core/model/notification.ts';
+import type { Guard } from '../../../core/model/row-change.ts';
 import { type Clock, expiresAt } from '../../../core/model/time.ts';
 import { type Page, SEGMENTS } from '../../../core/verify/verification.ts';
 import { type Sealer, SealRefusedError } from '../../sealing/sealer.ts';
@@ -9,7 +10,6 @@ import { createForgetRows } from '../delivery/guarded-rows.ts';
 import { lifeOf } from '../delivery/successor-store.ts';
 import { type ItemChange, itemReader } from '../table/calls.ts';
 import { updateItem } from '../table/guarded-update.ts';
-import type { Guard } from '../table/guards.ts';
 import { type Item, projection, toForeignRow, toItem } from '../table/item.ts';
 import { queryAll, readItem, scan } from '../table/reads.ts';
 

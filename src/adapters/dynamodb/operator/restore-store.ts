@@ -1,5 +1,6 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { ForeignRow } from '../../../core/model/notification.ts';
+import { type Guard, NEW } from '../../../core/model/row-change.ts';
 import type { Clock } from '../../../core/model/time.ts';
 import type { ContentItem, RestorePorts } from '../../../core/restore/restore-state.ts';
 import type { SurvivingContent } from '../../../core/restore/survivors.ts';
@@ -7,7 +8,6 @@ import { SEGMENTS } from '../../../core/verify/verification.ts';
 import { routingOf } from '../delivery/successor-store.ts';
 import { getItems, MAX_GETS } from '../table/calls.ts';
 import { putGuarded } from '../table/guarded-update.ts';
-import { type Guard, NEW } from '../table/guards.ts';
 import { type Item, projection, toForeignRow, toItem, toRetryRecord } from '../table/item.ts';
 import { queryAll, readItem, scan } from '../table/reads.ts';
 import { KEPT_OF_ERASED } from './forget-store.ts';

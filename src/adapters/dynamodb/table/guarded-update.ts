@@ -9,6 +9,7 @@ import {
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
 import type { NotificationRow } from '../../../core/model/notification.ts';
+import type { Guard } from '../../../core/model/row-change.ts';
 import { type GatherOptions, gather } from '../../batching/gather.ts';
 import {
   executeStatements,
@@ -18,7 +19,6 @@ import {
   type StatementResult,
   updateExpression,
 } from './calls.ts';
-import type { Guard } from './guards.ts';
 import { type Item, toNotificationRow, toValue } from './item.ts';
 
 /** A change to a row of NotificationLog that is made only while its guard holds. */

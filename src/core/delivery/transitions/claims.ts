@@ -6,7 +6,7 @@ import { movedQueue } from '../../model/work-index.ts';
 /**
  * The state machine of a row, as docs/architecture.md draws it, in three files: claims (into `sending`), settlements (out
  * of it), and what moves a row without an attempt. Each function is what one event writes, and decides nothing. Under
- * which condition it is written is a guard in src/adapters/dynamodb/table/guards.ts. How a foreign row enters the machine
+ * which condition it is written is a Guard (src/core/model/row-change.ts). How a foreign row enters the machine
  * stands in src/core/indexing/index-plan.ts.
  */
 

@@ -6,9 +6,9 @@ import {
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createOperatorRows } from '../../../../src/adapters/dynamodb/delivery/guarded-rows.ts';
 import { updateItem } from '../../../../src/adapters/dynamodb/table/guarded-update.ts';
-import { isThere } from '../../../../src/adapters/dynamodb/table/guards.ts';
 import type { RowStore } from '../../../../src/core/delivery/ports.ts';
 import type { RowChange } from '../../../../src/core/model/row-change.ts';
+import { isThere } from '../../../../src/core/model/row-change.ts';
 import { deadRow, type Operations, startOperations, stoppedRow, storedRow } from '../../../support/cli/operations.ts';
 import { availableEngines } from '../../../support/dynamodb.ts';
 
