@@ -25,7 +25,7 @@ const CORE_ROOMS = {
   verify: ['model'],
   outcomes: ['model'],
   forget: ['verify', 'operator', 'delivery', 'model'],
-  restore: ['forget', 'intake', 'indexing', 'verify', 'operator', 'delivery', 'model'],
+  restore: ['forget', 'intake', 'indexing', 'verify', 'operator', 'delivery-events', 'delivery', 'model'],
 };
 
 const coreRooms = Object.entries(CORE_ROOMS).map(([room, below]) =>
