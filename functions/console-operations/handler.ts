@@ -10,6 +10,8 @@ import { createCorrectionStore } from '../../src/adapters/dynamodb/operator/corr
 import { createOperationRows } from '../../src/adapters/dynamodb/operator/operator-search.ts';
 import { replacedLetters } from '../../src/adapters/sqs/dead-letters.ts';
 import { createSweepLanes } from '../../src/adapters/sqs/lanes.ts';
+import { CHANNELS, type Channel } from '../../src/core/model/channels.ts';
+import { briefly } from '../../src/core/operator/dead-letters/dead-letter.ts';
 import { isActive } from '../../src/core/operator/operations/operation.ts';
 import { type RunDeps, runOperation } from '../../src/core/operator/operations/run-operation.ts';
 import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
@@ -18,7 +20,17 @@ import { consoleOperationsEnv } from '../shared/runtime/console-env.ts';
 import { bindFunction, type Observability } from '../shared/runtime/observability.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 
-const message = v.pipe(v.string(), v.parseJson(), v.object({ operation_id: v.pipe(v.string(), v.minLength(1)) }));
+const taken = v.object({
+  log_ids: v.array(v.string()),
+  channels: v.array(v.picklist(CHANNELS)),
+  cut_off: v.string(),
+  most: v.number(),
+});
+const message = v.pipe(
+  v.string(),
+  v.parseJson(),
+  v.union([v.object({ operation_id: v.pipe(v.string(), v.minLength(1)) }), v.object({ letters: taken })]),
+);
 
 /** A page with its pause takes a few seconds; what is not done by then goes on in the next invocation. */
 const RESERVE_MS = 30_000;
@@ -30,12 +42,20 @@ export interface OperationsDeps extends RunDeps {
   readonly goOn: (operation_id: string, delay_seconds: number) => Promise<void>;
 }
 
-/** Works on bulk operations, one message each, and goes on by a message of its own before its time is over. */
+/**
+ * Works on bulk operations, one message each, and goes on by a message of its own before its time is over. Deletes the
+ * letters of dead notifications that somebody chose in the console, whose function has no right to.
+ */
 export function createHandler(deps: OperationsDeps, { logger }: Pick<Observability, 'logger'>) {
   return async ({ Records }: SQSEvent, context: Pick<Context, 'getRemainingTimeInMillis'>): Promise<void> => {
     for (const { body } of Records) {
-      const { operation_id } = v.parse(message, body);
+      const asked = v.parse(message, body);
       const isStopping = () => context.getRemainingTimeInMillis() < RESERVE_MS;
+      if ('letters' in asked) {
+        await deps.dropReplaced?.(asked.letters, briefly(deps.clock, isStopping));
+        continue;
+      }
+      const { operation_id } = asked;
       try {
         const result = await runOperation(operation_id, deps, isStopping);
         logger.info('operation', { operation_id, result });
@@ -63,8 +83,11 @@ export const handler = bindFunction(consoleOperationsEnv, (env, observability) =
   const corrections = createCorrectionStore({ client: dynamodb, tables, sealer, hashKey, clock });
   const shards = createShardMark(dynamodb, env.PIPELINE_STATE_TABLE);
   const rows = createOperatorRows(dynamodb, env.NOTIFICATION_LOG_TABLE, clock);
-  const onFault = (error: unknown) =>
-    observability.logger.warn('letters of an operation stay: dlq drop --stale deletes them', error as Error);
+  const onFault = (error: unknown, channel: Channel) =>
+    observability.logger.warn(
+      `dead letters of ${channel} stay: dlq drop --channel ${channel} --stale deletes them`,
+      error as Error,
+    );
   const deps: OperationsDeps = {
     operations: createOperationStore(dynamodb, env.PIPELINE_STATE_TABLE),
     candidates: createOperationRows(dynamodb, env.NOTIFICATION_LOG_TABLE, clock, shards.read),

@@ -17,7 +17,7 @@ export interface ConsoleOptions extends OperatorBinding {
 /** Routes on a deployment: behind the loopback server and the deployed functions alike. */
 export function createConsole(
   { onFault, ...binding }: ConsoleOptions,
-  processes: Pick<RouteDeps, 'startRun' | 'startVerification'>,
+  processes: Pick<RouteDeps, 'startRun' | 'startVerification' | 'dropLetters'>,
   routes: readonly AnyRoute[],
 ) {
   const { clock, local } = binding;

@@ -1,7 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
+import { briefly } from '../core/operator/dead-letters/dead-letter.ts';
 import { isActive } from '../core/operator/operations/operation.ts';
 import { runOperation } from '../core/operator/operations/run-operation.ts';
 import { runKept } from '../core/verify/run-kept.ts';
+import type { DropLetters } from './chosen/actions.ts';
 import { type ConsoleOptions, createConsole } from './console.ts';
 import { type OperatorDeps, operatorDeps } from './deps.ts';
 import { runDepsOf } from './replay.ts';
@@ -19,7 +21,8 @@ function createOperationRunner(deps: OperatorDeps, onFault: (error: unknown, wha
   const isStopping = () => stopping.signal.aborted;
   // The end of the server ends the pause.
   const pause = (ms: number) => setTimeout(ms, undefined, { signal: stopping.signal }).catch(() => {});
-  const runDeps = { ...runDepsOf(deps, (error) => onFault(error, 'the letters of an operation')), pause };
+  const onLeft = (error: unknown, channel: string) => onFault(error, `the dead letters of ${channel}, which stay`);
+  const runDeps = { ...runDepsOf(deps, onLeft), pause };
 
   async function run(operation_id: string): Promise<void> {
     for (;;) {
@@ -41,6 +44,17 @@ function createOperationRunner(deps: OperatorDeps, onFault: (error: unknown, wha
     next.finally(() => running.get(operation_id) === next && running.delete(operation_id));
   };
 
+  let walking = Promise.resolve();
+  const dropLetters: DropLetters = async (taken, after_seconds) => {
+    const walk = async () => {
+      if (!isStopping()) await runDeps.dropReplaced(taken, briefly(deps.clock, isStopping));
+    };
+    pause(after_seconds * 1_000).then(() => {
+      // One after the other: what one walk looks at is hidden from the other.
+      walking = walking.then(walk);
+    });
+  };
+
   let verifying = Promise.resolve();
   const verify = async () => {
     const ports = verificationOf(deps);
@@ -55,6 +69,7 @@ function createOperationRunner(deps: OperatorDeps, onFault: (error: unknown, wha
   return {
     /** Runs the operation in this process, unless it already does. */
     startRun,
+    dropLetters,
     /** Works on the stage's verification in this process. */
     startVerification,
     /** Goes on with what a process that crashed left. */
@@ -70,7 +85,7 @@ function createOperationRunner(deps: OperatorDeps, onFault: (error: unknown, wha
     /** Lets the pages in work end. */
     async stop() {
       stopping.abort();
-      await Promise.all([verifying, ...running.values()]);
+      await Promise.all([verifying, walking, ...running.values()]);
     },
   };
 }

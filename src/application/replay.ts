@@ -1,8 +1,9 @@
 import { createOperationRows } from '../adapters/dynamodb/operator/operator-search.ts';
-import { replacedLetters } from '../adapters/sqs/dead-letters.ts';
+import { type ReplacedDeps, replacedLetters } from '../adapters/sqs/dead-letters.ts';
 import { channelsIn } from '../core/model/channels.ts';
 import { Problem } from '../core/model/problem.ts';
 import { epochMs } from '../core/model/time.ts';
+import type { DropReplaced } from '../core/operator/dead-letters/dead-letter.ts';
 import {
   auditDetails,
   differences,
@@ -52,18 +53,30 @@ export interface OwnRun {
 interface OwnRunDeps extends OperatorDeps {
   readonly decide: Decide;
   readonly pause: (ms: number) => Promise<void>;
+  readonly onFault: ReplacedDeps['onFault'];
 }
 
-/** What works on an operation. Its rows are read consistently, so that no decision depends on an outdated one. */
-export function runDepsOf(deps: OperatorDeps, onFault: (error: unknown) => void = () => {}) {
-  const { dynamodb, deployment, clock, shards, lanes, sqs, rows } = deps;
+/**
+ * What works on an operation. Its rows are read consistently, so that no decision depends on an outdated one.
+ * @param onFault takes why letters of a channel stay
+ */
+export function runDepsOf(deps: OperatorDeps, onFault: ReplacedDeps['onFault']) {
+  const { dynamodb, deployment, clock, shards, lanes } = deps;
   const candidates = createOperationRows(dynamodb, deployment.tables.notification_log, clock, shards);
   const { correct } = correctionStore(deps);
+  const dropReplaced = dropReplacedOf(deps, onFault);
+  return { ...deps, candidates, correct, send: lanes.send, policy: deployment.retry_policy, dropReplaced };
+}
+
+/** Deletes letters of the stage's channels with the rights of this process. */
+export function dropReplacedOf(
+  { deployment, sqs, rows }: Pick<OperatorDeps, 'deployment' | 'sqs' | 'rows'>,
+  onFault: ReplacedDeps['onFault'],
+): DropReplaced {
   const queues = Object.fromEntries(
     channelsIn(deployment.lane_queues).map((channel) => [channel, deployment.dead_letter_queues[channel]]),
   );
-  const dropReplaced = replacedLetters({ sqs, queues, rows, onFault });
-  return { ...deps, candidates, correct, send: lanes.send, policy: deployment.retry_policy, dropReplaced };
+  return replacedLetters({ sqs, queues, rows, onFault });
 }
 
 /** @param signal ends the work after the page in work */
@@ -71,7 +84,7 @@ export function ownRun(given: OwnRunDeps, signal: AbortSignal): OwnRun {
   const { operations, rows, clock, newId, pause, decide } = given;
   let sent = 0;
   const deps: RunDeps = {
-    ...runDepsOf(given),
+    ...runDepsOf(given, given.onFault),
     rows: {
       read: rows.read,
       async change(row, change) {

@@ -104,16 +104,22 @@ const SCENARIOS: Readonly<Record<string, () => Promise<readonly CommandLine[]>>>
   },
   retry: async () => {
     await dead('retry-dead');
+    // A letter that is not replaced is shown again.
+    await ops.sendDeadLetter('webhook', { ...LETTER, log_id: 'without-row', run_id: 'sweep-1' });
     await ops.put(storedRow('retry-due'), stoppedRow('retry-stopped', 'CANCELLED'));
     const delivered = storedRow('retry-due', { send_status: 'SUCCESS' });
     setTimeout(() => ops.put(delivered), 1_000);
     return [
       ['retry', 'retry-due', '--wait'],
       ['retry', 'retry-dead', 'retry-stopped'],
+      ['retry', '--redrive', 'retry-dead'],
     ];
   },
   correct: async () => {
-    const row = deadRow('correct', { tenant_id: 'T1', channel: 'email' });
+    const letter = { ...LETTER, channel: 'email', log_id: 'correct', run_id: 'sweep-correct' } as const;
+    const dead_message_id = await ops.sendDeadLetter('email', letter);
+    await ops.sendDeadLetter('email', { ...letter, log_id: 'without-row' });
+    const row = deadRow('correct', { tenant_id: 'T1', channel: 'email', dead_message_id });
     const owner = { log_id: 'correct', tenant_id: 'T1', expires_at: 9_999_999_999 };
     const content = { recipient: 'before@example.com', body: 'x', format: 'PLAIN' } as const;
     const Item = await contentItem(ops.deployment.sealer(ops.dynamodb), owner, content);
@@ -124,7 +130,8 @@ const SCENARIOS: Readonly<Record<string, () => Promise<readonly CommandLine[]>>>
   cancel: async () => {
     const claim_until = new Date(Date.now() - 1_000).toISOString();
     await ops.put(storedRow('cancel-due'), storedRow('cancel-died', { send_status: 'SENDING', claim_until }));
-    return [['cancel', 'cancel-due', 'cancel-died']];
+    await dead('cancel-dead');
+    return [['cancel', 'cancel-due', 'cancel-died', 'cancel-dead']];
   },
   replay: async () => {
     await dead('replay-dead');
@@ -359,7 +366,8 @@ async function actionsOf(lines: readonly CommandLine[], endpoints: Endpoints = {
       },
     },
   });
-  let passed = 0;
+  // What was put just now is older than what the command sends.
+  let passed = 5_000;
   // What a command looks at again a minute later, without the wait.
   const pause = async (ms: number) => {
     if (ms >= 1_000) passed += ms;

@@ -3,8 +3,10 @@ import type { SQSEvent } from 'aws-lambda';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { OperationsDeps } from '../../functions/console-operations/handler.ts';
 import type { ConsoleOperationsEnv } from '../../functions/shared/runtime/console-env.ts';
+import { takenOf } from '../../src/application/chosen/actions.ts';
 import { CHANNELS } from '../../src/core/model/channels.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
+import type { DropReplaced, Taken } from '../../src/core/operator/dead-letters/dead-letter.ts';
 import { createOperation, operate } from '../../src/core/operator/operations/operate.ts';
 import { runOperation } from '../../src/core/operator/operations/run-operation.ts';
 import { MemoryTables } from '../../tools/simulation/twins/memory-tables.ts';
@@ -80,6 +82,16 @@ describe('the function of bulk operations', () => {
     await handle(messageOf(operation_id), ENOUGH);
     expect(sent.sort()).toEqual(['N0', 'N1', 'N2']);
     expect([(await stored())?.status, goneOn]).toEqual(['done', []]);
+  });
+
+  it('deletes the letters of those that somebody chose in the console', async () => {
+    const dropped: Taken[] = [];
+    const dropReplaced: DropReplaced = async (taken) => void dropped.push(taken);
+    const { handle, goneOn } = await setUp(0, { dropReplaced });
+    const letters = takenOf([deadRow('N1'), deadRow('N2')], new Date('2026-03-01T10:00:02.500Z'));
+    await handle({ Records: [{ body: JSON.stringify({ letters }) }] } as unknown as SQSEvent, ENOUGH);
+    const taken = { log_ids: ['N1', 'N2'], channels: ['webhook'], most: 2, cut_off: '2026-03-01T10:00:00.000Z' };
+    expect([dropped, goneOn]).toEqual([[taken], []]);
   });
 
   it('leaves the rest to the next invocation before its time is over, which repeats nothing', async () => {

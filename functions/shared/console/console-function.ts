@@ -4,6 +4,7 @@ import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from '
 import type * as v from 'valibot';
 import type { Deployment } from '../../../src/adapters/deployment/deployment.ts';
 import { isOfNewsletters, LACKS, ofStage, tablesOf } from '../../../src/adapters/deployment/stage-parts.ts';
+import type { DropLetters } from '../../../src/application/chosen/actions.ts';
 import { createConsole, refuse } from '../../../src/application/console.ts';
 import type { AnyRoute, Caller } from '../../../src/application/route.ts';
 import type { Channel } from '../../../src/core/model/channels.ts';
@@ -58,6 +59,15 @@ export const bindConsole = (routes: readonly AnyRoute[]) =>
         new SendMessageCommand({ QueueUrl: env.OPERATIONS_QUEUE, MessageBody: JSON.stringify({ operation_id }) }),
       );
     };
+    // This function has no right on dead-letter queues, and a walk through one takes seconds.
+    const dropLetters: DropLetters = async (letters, DelaySeconds) => {
+      const MessageBody = JSON.stringify({ letters });
+      await sqs
+        .send(new SendMessageCommand({ QueueUrl: env.OPERATIONS_QUEUE, MessageBody, DelaySeconds }))
+        .catch((error: Error) =>
+          logger.warn(`letters of ${letters.channels} stay; dlq drop --stale deletes them`, error),
+        );
+    };
     const startVerification = async () =>
       (await import('../runtime/clients/lambda.ts')).invokeAgain({ continued: true }, env.VERIFY_FUNCTION);
     const answer = createConsole(
@@ -73,7 +83,7 @@ export const bindConsole = (routes: readonly AnyRoute[]) =>
         onRecord: (record) => logger.info('audit', { ...record }),
         onFault: (error, route) => logger.error('request failed on our side', { route, error: error as Error }),
       },
-      { startRun, startVerification },
+      { startRun, dropLetters, startVerification },
       routes,
     );
     // Their own function has these paths, where there is one.

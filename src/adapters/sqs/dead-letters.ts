@@ -1,10 +1,14 @@
 import { DeleteMessageBatchCommand, type Message, ReceiveMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import type { RowStore } from '../../core/delivery/ports.ts';
-import { CHANNELS, type Channel } from '../../core/model/channels.ts';
+import type { Channel } from '../../core/model/channels.ts';
 import { groupsOf } from '../../core/model/collections.ts';
 import type { QueueMessage } from '../../core/model/queue-message.ts';
-import { type DeadLetter, isReplaced } from '../../core/operator/dead-letters/dead-letter.ts';
-import type { RunDeps } from '../../core/operator/operations/run-operation.ts';
+import {
+  type DeadLetter,
+  type DropReplaced,
+  isReplaced,
+  isTaken,
+} from '../../core/operator/dead-letters/dead-letter.ts';
 import { returnToQueue } from './lanes.ts';
 import { parseQueueMessage } from './message-bodies.ts';
 
@@ -122,33 +126,44 @@ export interface ReplacedDeps {
   /** Of the stage's channels. */
   readonly queues: { readonly [C in Channel]?: string | undefined };
   readonly rows: Pick<RowStore, 'read'>;
-  readonly onFault: (error: unknown) => void;
+  /** Takes why letters of a channel stay. They are without effect. */
+  readonly onFault: (error: unknown, channel: Channel) => void;
 }
 
-/** Deletes the letters that an operation has replaced, or, where its time is over, those that it met until then. */
-export function replacedLetters({ sqs, queues, rows, onFault }: ReplacedDeps): NonNullable<RunDeps['dropReplaced']> {
-  return async (operation, isStopping) => {
-    const { channel } = operation.filter;
-    const urls = (channel === undefined ? CHANNELS : [channel]).flatMap((name) => queues[name] ?? []);
-    // Each has one letter at most, but for copies: a queue may hold a hundred thousand of others.
-    let left = operation.progress.taken;
+/** Deletes the letters of what was taken or, where the time is over, those that it met until then. Never rejects. */
+export function replacedLetters({ sqs, queues, rows, onFault }: ReplacedDeps): DropReplaced {
+  return async (taken, isStopping) => {
+    // A queue may hold a hundred thousand of others.
+    let left = taken.most;
     const dropIn = async (url: string) => {
       const gone = new Set<string>();
       for await (const letters of peekLetters(sqs, url, gone)) {
-        const found = await Promise.all(
-          letters.map(async (letter) => {
-            const row = letter.message && (await rows.read(letter.message.log_id));
-            return isReplaced(letter, row, operation) ? [letter] : [];
-          }),
+        const met = await Promise.all(
+          letters.map(async (letter) => ({
+            letter,
+            row: letter.message && (await rows.read(letter.message.log_id)),
+          })),
         );
-        await deleteLetters(sqs, url, found.flat());
-        for (const { message_id } of found.flat()) gone.add(message_id);
-        left -= found.flat().length;
+        const found = met.filter(({ letter, row }) => isReplaced(letter, row, taken));
+        await deleteLetters(
+          sqs,
+          url,
+          found.map(({ letter }) => letter),
+        );
+        for (const { letter, row } of found) {
+          gone.add(letter.message_id);
+          if (isTaken(letter, row, taken)) left -= 1;
+        }
         if (left <= 0 || isStopping()) break;
       }
     };
     // Beside each other, as each walk ends by a receive that waits.
-    await Promise.all(urls.map((url) => dropIn(url).catch(onFault)));
+    await Promise.all(
+      taken.channels.map(async (channel) => {
+        const url = queues[channel];
+        if (url !== undefined) await dropIn(url).catch((error: unknown) => onFault(error, channel));
+      }),
+    );
   };
 }
 

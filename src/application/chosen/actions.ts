@@ -1,12 +1,16 @@
 import { createContentStore } from '../../adapters/dynamodb/delivery/content-store.ts';
+import { CLOCK_ERROR_MS } from '../../core/delivery/policy/attempt-times.ts';
 import { ContentUnreadableError } from '../../core/delivery/ports.ts';
+import { CHANNELS } from '../../core/model/channels.ts';
 import type { NotificationContent, NotificationRow } from '../../core/model/notification.ts';
 import { Problem } from '../../core/model/problem.ts';
 import { newRunId, type QueueMessage } from '../../core/model/queue-message.ts';
 import { checkRetry, type RetryCheck, stateOf } from '../../core/model/row-state.ts';
+import { isoAfter } from '../../core/model/time.ts';
 import { tally } from '../../core/operator/audit.ts';
 import { type CancelResult, cancel, type GiveUpResult, giveUp } from '../../core/operator/cancel.ts';
 import { checkCorrection } from '../../core/operator/correct.ts';
+import type { Taken } from '../../core/operator/dead-letters/dead-letter.ts';
 import { CHANGED, type RetryResult, retryNow } from '../../core/operator/retry-now.ts';
 import { type Decision, decisionOf } from '../audit.ts';
 import { type Action, shellCommand } from '../contract/choices.ts';
@@ -27,22 +31,43 @@ interface Acted {
   readonly results: Results;
   /** What was queued. */
   readonly messages: readonly QueueMessage[];
+  /** What was dead of them. */
+  readonly dead: readonly NotificationRow[];
 }
 
 type ActionDeps = Pick<OperatorDeps, 'rows' | 'lanes' | 'records' | 'clock' | 'newId'> & {
   readonly deployment: Pick<OperatorDeps['deployment'], 'retry_policy'>;
   /** Takes what was queued. */
   readonly onQueued?: (messages: readonly QueueMessage[]) => void;
+  readonly dropLetters?: DropLetters;
 };
+
+/** Has the letters of dead notifications deleted that somebody took, after this time. Never rejects. */
+export type DropLetters = (taken: Taken, after_seconds: number) => Promise<void>;
+
+/** The one attempt of a dead notification is over by then. Until it is, its letter is the only one that it has. */
+const ATTEMPT_SECONDS = 60;
 
 export function act(chosen: ChosenAction, deps: ActionDeps): Decision<Results> {
   const { action, log_ids } = chosen;
   const run_id = newRunId('manual', deps.newId());
   return decisionOf({ what: action, on: log_ids, details: { run_id } }, async () => {
-    const { results, messages } = await perform(chosen, run_id, deps);
+    const began = deps.clock();
+    const { results, messages, dead } = await perform(chosen, run_id, deps);
     deps.onQueued?.(messages);
+    if (dead.length > 0) await deps.dropLetters?.(takenOf(dead, began), action === 'retry' ? ATTEMPT_SECONDS : 0);
     return { answer: results, result: tally(results) };
   });
+}
+
+/** @param began when the act began: what it has sent itself may become a letter */
+export function takenOf(dead: readonly Pick<NotificationRow, 'log_id' | 'channel'>[], began: Date): Taken {
+  return {
+    log_ids: dead.map(({ log_id }) => log_id),
+    channels: CHANNELS.filter((name) => dead.some(({ channel }) => channel === name)),
+    cut_off: isoAfter(began, -CLOCK_ERROR_MS),
+    most: dead.length,
+  };
 }
 
 /** What the action would do: the same decisions on the same rows, but nothing is written or sent. */
@@ -51,31 +76,42 @@ export function tryAction(chosen: ChosenAction, { rows, lanes, records, ...deps 
     ...deps,
     rows: { read: rows.read, change: async () => true },
     lanes: { ...lanes, send: async () => [] },
+    dropLetters: async () => {},
     // Each by its name: a new write does not compile here.
     records: { find: records.find, putIfAbsent: async () => true, replace: async () => true },
   };
   return { ...act(chosen, writesNothing), audit: undefined };
 }
 
+const DONE: readonly Results[number]['result'][] = ['queued', 'cancelled', 'given_up'];
+
 /** A row that is not as it was shown is not read at all, and thus neither changed nor queued. */
 async function perform({ shown = {}, ...chosen }: ChosenAction, run_id: string, deps: ActionDeps): Promise<Acted> {
   const changed = new Set<string>();
+  const found = new Map<string, NotificationRow>();
   const read: typeof deps.rows.read = async (log_id) => {
     const row = await deps.rows.read(log_id);
+    if (row !== undefined && stateOf(row, deps.clock()) === 'dead') found.set(log_id, row);
     if (row === undefined || !Object.hasOwn(shown, log_id) || shown[log_id] === row.updated_at) return row;
     changed.add(log_id);
     return undefined;
   };
   const { results, messages } = await performOn(chosen, run_id, { ...deps, rows: { ...deps.rows, read } });
+  const dead = results.flatMap(({ log_id, result }) => (DONE.includes(result) ? (found.get(log_id) ?? []) : []));
   return {
     messages,
+    dead,
     results: results.map((result) =>
       changed.has(result.log_id) ? { log_id: result.log_id, result: 'refused', because: CHANGED } : result,
     ),
   };
 }
 
-async function performOn({ action, log_ids }: ChosenAction, run_id: string, deps: ActionDeps): Promise<Acted> {
+async function performOn(
+  { action, log_ids }: ChosenAction,
+  run_id: string,
+  deps: ActionDeps,
+): Promise<Omit<Acted, 'dead'>> {
   const { rows, lanes, records, clock, deployment } = deps;
   if (action === 'cancel') return { results: await cancel(log_ids, run_id, { rows, records, clock }), messages: [] };
   if (action === 'give_up') return { results: await giveUp(log_ids, { rows, clock }), messages: [] };

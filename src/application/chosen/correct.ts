@@ -7,6 +7,7 @@ import { defined } from '../../core/model/collections.ts';
 import { INTAKE_API, type NotificationRow } from '../../core/model/notification.ts';
 import { type FieldFault, Problem } from '../../core/model/problem.ts';
 import { newRunId, type QueueMessage } from '../../core/model/queue-message.ts';
+import { stateOf } from '../../core/model/row-state.ts';
 import type { Outcome } from '../../core/operator/audit.ts';
 import { type Correction, checkCorrection, correct, planCorrection } from '../../core/operator/correct.ts';
 import { check, invalid } from '../../http/check.ts';
@@ -14,7 +15,7 @@ import { type Decision, decisionOf } from '../audit.ts';
 import { CORRECTED, type CorrectAnswer, type CorrectedField, correctedEntries } from '../contract/notifications.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { requireNotification } from '../notifications.ts';
-import { readContent } from './actions.ts';
+import { type DropLetters, readContent, takenOf } from './actions.ts';
 
 /** What became of a correction, without an address or a text. */
 export type Corrected = Pick<CorrectAnswer, 'result' | 'because' | 'due' | 'changes'>;
@@ -44,7 +45,7 @@ export function correctionStore({
 export async function correctNotification(
   log_id: string,
   { shown, dry_run = false, onQueued, ...given }: Asked,
-  deps: OperatorDeps,
+  deps: OperatorDeps & { readonly dropLetters?: DropLetters },
 ): Promise<Decision<Corrected>> {
   const run_id = newRunId('manual', deps.newId());
   const planned = await plan(log_id, given, deps).catch((error: unknown) => {
@@ -53,12 +54,15 @@ export async function correctNotification(
   });
   const run = async (): Promise<Outcome<Corrected>> => {
     if (planned instanceof Problem) throw planned;
-    const { asked, changes, due } = planned;
+    const { asked, changes, due, row } = planned;
     if (dry_run) return { answer: { result: 'queued', due, changes }, result: {} };
     const { lanes, clock, deployment } = deps;
+    const began = clock();
     const ports = { corrections: correctionStore(deps), send: lanes.send, policy: deployment.retry_policy, clock };
     const done = await correct(log_id, { ...asked, shown }, run_id, ports);
     if (done.result === 'queued' && done.message) onQueued?.(done.message);
+    const wasDead = done.result === 'queued' && stateOf(row, began) === 'dead';
+    if (wasDead) await deps.dropLetters?.(takenOf([row], began), 0);
     const { result, because } = done;
     const more = { ...(because !== undefined && { because }), ...('due' in done && { due: done.due }) };
     return { answer: { result, ...more, changes }, result: { [result]: 1 } };
@@ -85,6 +89,7 @@ async function plan(log_id: string, given: Correction, deps: OperatorDeps) {
   const both = <T>(show: (field: CorrectedField, values: Correction) => T) =>
     fields.map((field) => ({ field, from: show(field, stored), to: show(field, asked) }));
   return {
+    row,
     asked: Object.fromEntries(fields.map((field) => [field, asked[field]])) as Correction,
     changes: both(shownAs),
     due: planCorrection(row, asked, { now: deps.clock(), policy: deps.deployment.retry_policy }).due,

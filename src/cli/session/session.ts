@@ -4,8 +4,11 @@ import type { Deployment } from '../../adapters/deployment/deployment.ts';
 import { createDeploymentClients, type DeploymentClients } from '../../adapters/deployment/deployment-clients.ts';
 import { type Decide, decideNow } from '../../application/audit.ts';
 import { type OperatorDeps, operatorDeps } from '../../application/deps.ts';
+import { dropReplacedOf } from '../../application/replay.ts';
+import type { Channel } from '../../core/model/channels.ts';
 import { Problem } from '../../core/model/problem.ts';
 import type { Clock } from '../../core/model/time.ts';
+import { briefly, type Taken } from '../../core/operator/dead-letters/dead-letter.ts';
 import { userOfMachine } from '../../processes/process-identity.ts';
 import { type Chosen, type CommandText, describeCommand, type Options } from '../../terminal/command.ts';
 import { EXIT_USAGE, OperatorError } from '../../terminal/errors.ts';
@@ -120,6 +123,31 @@ export function newsletterNotFound(
     `${tenant} has no newsletter ${newsletter}${those}. PUT /v1/newsletters/${newsletter} makes it, and ` +
       `\`${opsCommand(`newsletters create ${newsletter} --tenant ${tenant}`, session)}\`.`,
   );
+}
+
+/** Letters that could not be deleted: a walk names them here, and the command at its end. */
+export function letterFaults(session: Session) {
+  const faults = new Map<Channel, string>();
+  return {
+    onFault(error: unknown, channel: Channel): void {
+      faults.set(channel, error instanceof Error ? error.message : String(error));
+    },
+    say(): void {
+      for (const [channel, why] of faults) {
+        session.terminal.say(
+          `Stale dead letters stay in the queue of ${channel}: ${why}\n` +
+            `They send nothing. To delete them: ${opsCommand(`dlq drop --channel ${channel} --stale`, session)}\n`,
+        );
+      }
+    },
+  };
+}
+
+/** Deletes the letters of dead notifications that the command has taken. */
+export async function dropLettersNow(taken: Taken, session: Session): Promise<void> {
+  const faults = letterFaults(session);
+  await dropReplacedOf(session, faults.onFault)(taken, briefly(session.clock));
+  faults.say();
 }
 
 /** What the service names by its fields, the command names by its options. @throws OperatorError, or the error itself */

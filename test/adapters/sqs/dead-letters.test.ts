@@ -1,7 +1,6 @@
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { describe, expect, it } from 'vitest';
 import { deleteLetters, peekLetters, replacedLetters } from '../../../src/adapters/sqs/dead-letters.ts';
-import { NOTHING, type Operation } from '../../../src/core/operator/operations/operation.ts';
 import { dueRow } from '../../support/rows.ts';
 import { samplingQueue } from '../../support/sampling-queue.ts';
 
@@ -90,14 +89,13 @@ it('an operation that has ended leaves the letters of those that it did not take
     rows: { read: async (log_id) => dueRow({ log_id, ...(Number(log_id.slice(1)) >= 5 && { replay_id: 'op-1' }) }) },
     onFault: (error) => faults.push(error),
   });
-  const of = { operation_id: 'op-1', cut_off: '9999-12-31T00:00:00.000Z' };
-  const operation = { ...({} as Operation), ...of, progress: { ...NOTHING, taken: 40 } };
-  await drop({ ...operation, filter: { channel: 'email' } }, () => false);
+  const taken = { replay_id: 'op-1', cut_off: '9999-12-31T00:00:00.000Z', channels: ['slack'], most: 40 } as const;
+  await drop({ ...taken, channels: ['email'] }, () => false);
   expect(queue.left()).toHaveLength(45);
   // As many as it took are gone: it looks no further.
-  await drop({ ...operation, filter: {}, progress: { ...NOTHING, taken: 1 } }, () => false);
+  await drop({ ...taken, most: 1 }, () => false);
   expect(queue.left().length).toBeGreaterThanOrEqual(35);
-  await drop({ ...operation, filter: {} }, () => false);
+  await drop(taken, () => false);
   expect(queue.left()).toHaveLength(5);
   expect(queue.inFlight()).toBe(0);
   expect(faults).toEqual([]);

@@ -1,10 +1,12 @@
 import { PutItemCommand } from '@aws-sdk/client-dynamodb';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { contentItem } from '../../../src/adapters/dynamodb/delivery/content-store.ts';
 import { toItem } from '../../../src/adapters/dynamodb/table/item.ts';
+import { queueCounts } from '../../../src/adapters/sqs/lanes.ts';
 import { deadRow, type Operations, startOperations, storedRow } from '../../support/cli/operations.ts';
 import { startTestConsole, type TestConsole } from '../../support/console.ts';
 import { retryRecord } from '../../support/delivering.ts';
+import { messageFor } from '../../support/rows.ts';
 
 let ops: Operations;
 let page: TestConsole;
@@ -68,6 +70,30 @@ describe('an action', () => {
     expect((await ops.takeAll()).map(({ log_id }) => log_id)).toEqual(['D1']);
     const commands = (await page.ok('GET /api/notifications/{log_id}', { path: { log_id: 'D1' } })).commands;
     expect(commands.map(({ label }) => label)).not.toContain('Redrive');
+  });
+
+  it('on dead ones leaves no letters of theirs behind, and those of others', async () => {
+    const ids = ['L1', 'L2', 'L3'];
+    for (const log_id of [...ids, 'L4', 'L5']) {
+      const row = deadRow(log_id);
+      const dead_message_id = await ops.sendDeadLetter('webhook', messageFor(row, { run_id: row.dead_run_id ?? '' }));
+      await ops.put({ ...row, dead_message_id });
+    }
+    const depth = async () => (await queueCounts(ops.sqs, ops.deployment.dead_letter_queues.webhook)).visible;
+    const at = await startTestConsole(ops, { clock: () => new Date(Date.now() + 10_000) });
+    try {
+      await at.ok('POST /api/actions', act('redrive', ['L1'], { dry_run: true }));
+      await at.ok('POST /api/actions', act('redrive', ['L1', 'L2']));
+      await at.ok('POST /api/actions', act('give_up', ['L3']));
+      // Its letter stays until its attempt is over.
+      await at.ok('POST /api/actions', act('retry', ['L4']));
+      await vi.waitFor(async () => expect(await depth()).toBe(2), { timeout: 20_000, interval: 200 });
+    } finally {
+      await at.stop();
+    }
+    expect((await ops.take('webhook', 'dead_letter')).map(({ log_id }) => log_id).sort()).toEqual(['L4', 'L5']);
+    expect(at.faults).toEqual([]);
+    await ops.takeAll();
   });
 
   it('says at each attempt who asked for it, and keeps the first attempt when a redrive begins anew', async () => {

@@ -1,5 +1,5 @@
 import { PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { contentItem, createContentStore } from '../../../src/adapters/dynamodb/delivery/content-store.ts';
 import { createRecordStore } from '../../../src/adapters/dynamodb/delivery/delivery-stores.ts';
 import { fallbackAttributes, lifeOf } from '../../../src/adapters/dynamodb/delivery/successor-store.ts';
@@ -7,18 +7,21 @@ import { createCorrectionStore } from '../../../src/adapters/dynamodb/operator/c
 import { toItem } from '../../../src/adapters/dynamodb/table/item.ts';
 import { readItem } from '../../../src/adapters/dynamodb/table/reads.ts';
 import { recipientHash } from '../../../src/adapters/signing/hashed-ids.ts';
+import { queueCounts } from '../../../src/adapters/sqs/lanes.ts';
 import type { ForeignRow, NotificationRow } from '../../../src/core/model/notification.ts';
 import { planCorrection } from '../../../src/core/operator/correct.ts';
 import { deadRow, HASH_KEY, type Operations, startOperations, storedRow } from '../../support/cli/operations.ts';
 import { startTestConsole, type TestConsole } from '../../support/console.ts';
 import { retryRecord } from '../../support/delivering.ts';
+import { messageFor } from '../../support/rows.ts';
 
 let ops: Operations;
 let page: TestConsole;
 let viewer: TestConsole;
 beforeAll(async () => {
   ops = await startOperations();
-  page = await startTestConsole(ops);
+  // Each is older than what is sent of it.
+  page = await startTestConsole(ops, { clock: () => new Date(Date.now() + 5_000) });
   viewer = await startTestConsole(ops, { role: 'viewer' });
 }, 60_000);
 afterAll(async () => {
@@ -106,14 +109,16 @@ describe('a correction', () => {
     expect(JSON.stringify([entries, page.records])).not.toContain('example.com');
   });
 
-  it('changes text and integration of a dead one, whose letter becomes a straggler and whose fallback stays readable', async () => {
+  it('changes text and integration of a dead one, whose letter is deleted and whose fallback stays readable', async () => {
     const row = deadRow('C2', {
       ...email,
       integration_config_id: 'ic-old',
       fallback_channel: 'slack',
       last_attempt: 6,
     });
-    await given(row);
+    const letter = messageFor(row, { run_id: row.dead_run_id ?? '' });
+    await given({ ...row, dead_message_id: await ops.sendDeadLetter('email', letter) });
+    await ops.sendDeadLetter('email', { ...letter, log_id: 'another' });
     const asked = { subject: 'Your bill for May', body: 'Dear Sato', integration_config_id: 'ic-new' };
     const { changes } = await page.ok(ROUTE, correct('C2', asked));
     expect(changes).toEqual([
@@ -130,6 +135,9 @@ describe('a correction', () => {
     const owner = { tenant_id: 'tenant-1', purpose: 'recipient', id: 'C2-fallback-8' } as const;
     expect(await sealer.open(owner, sealed?.S ?? '')).toBe('#ops');
     await ops.takeAll();
+    const depth = async () => (await queueCounts(ops.sqs, ops.deployment.dead_letter_queues.email)).visible;
+    await vi.waitFor(async () => expect(await depth()).toBe(1), { timeout: 20_000, interval: 100 });
+    expect(await ops.take('email', 'dead_letter')).toMatchObject([{ log_id: 'another' }]);
   });
 
   it.each([

@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { type Corrected, correctNotification } from '../../../application/chosen/correct.ts';
+import type { Taken } from '../../../core/operator/dead-letters/dead-letter.ts';
 import { COLORS } from '../../../terminal/colors.ts';
 import { EXIT_FAILED, EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { table } from '../../../terminal/table.ts';
-import { faultInOptions, onDeployment } from '../../session/session.ts';
+import { dropLettersNow, faultInOptions, onDeployment } from '../../session/session.ts';
 
 /** What the service names by its fields, by the options. */
 const OPTIONS = {
@@ -51,8 +52,9 @@ Examples:
         EXIT_USAGE,
       );
     }
+    const dropLetters = (taken: Taken) => dropLettersNow(taken, session);
     const done = await session
-      .decide(correctNotification(log_id, { ...given, dry_run }, session))
+      .decide(correctNotification(log_id, { ...given, dry_run }, { ...session, dropLetters }))
       .catch((error: unknown) => faultInOptions(error, OPTIONS));
     printResult(session, { log_id, dry_run, ...done }, () => describe(log_id, done, dry_run));
     return done.result === 'queued' ? 0 : EXIT_FAILED;

@@ -2,13 +2,14 @@ import { act, type Results } from '../../../application/chosen/actions.ts';
 import { showNotification } from '../../../application/notifications.ts';
 import type { RetryRecord } from '../../../core/model/notification.ts';
 import type { QueueMessage } from '../../../core/model/queue-message.ts';
+import type { Taken } from '../../../core/operator/dead-letters/dead-letter.ts';
 import { heldBy, type NotificationView } from '../../../core/operator/views/notification-view.ts';
 import { awaitOutcomes, OUTCOME_PATIENCE_MS } from '../../../core/sweep/await-outcomes.ts';
 import { COLORS } from '../../../terminal/colors.ts';
 import { EXIT_FAILED } from '../../../terminal/errors.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { fields, table } from '../../../terminal/table.ts';
-import { onDeployment, opsCommand, type Session } from '../../session/session.ts';
+import { dropLettersNow, onDeployment, opsCommand, type Session } from '../../session/session.ts';
 
 export const addShow = onDeployment({
   name: 'show',
@@ -83,13 +84,20 @@ Example:
     const { rows, pause, decide } = session;
     const queued: QueueMessage[] = [];
     const onQueued = (messages: readonly QueueMessage[]) => queued.push(...messages);
-    const results = await decide(act({ action: redrive ? 'redrive' : 'retry', log_ids }, { ...session, onQueued }));
+    let dead: Taken | undefined;
+    const dropLetters = async (taken: Taken) => {
+      dead = taken;
+    };
+    const deps = { ...session, onQueued, dropLetters };
+    const results = await decide(act({ action: redrive ? 'redrive' : 'retry', log_ids }, deps));
     const patience = { now: Date.now, patience_ms: OUTCOME_PATIENCE_MS };
     const outcomes = wait ? await awaitOutcomes(queued, { read: rows.read, pause, ...patience }) : undefined;
     printResult(session, { results, ...(outcomes && { outcomes }) }, () => {
       const counts = Object.entries(outcomes ?? {}).map(([status, number]) => `${status} ${number}`);
       return `${describeResults(results)}${outcomes ? `${counts.join('  ')}\n` : ''}`;
     });
+    // Until its one attempt is over, a dead notification keeps its letter.
+    if (dead !== undefined && (redrive || wait)) await dropLettersNow(dead, session);
     return results.every(({ result }) => result === 'queued') ? 0 : EXIT_FAILED;
   },
 });
@@ -99,14 +107,15 @@ export const addCancel = onDeployment({
   says: 'end the retries: FAILED with failure_reason CANCELLED; row and records stay',
   args: CHOSEN,
   help: `
-A cancelled notification is no longer dead. Its dead letter stays in the queue, and a redrive of it does nothing.
+A cancelled notification is no longer dead, and its dead letter is deleted.
 \`retry\` starts a cancelled notification again. An answer that names a successor says that it goes on there, on its
 fallback channel, under a worker: cancel it again after that.
 
 Example:
   npm run ops -- cancel NL103 NL104`,
   async run(session, _, log_ids) {
-    const results = await session.decide(act({ action: 'cancel', log_ids }, session));
+    const dropLetters = (taken: Taken) => dropLettersNow(taken, session);
+    const results = await session.decide(act({ action: 'cancel', log_ids }, { ...session, dropLetters }));
     printResult(session, { results }, () => describeResults(results));
     return results.every(({ result }) => result === 'cancelled' || result === 'ended') ? 0 : EXIT_FAILED;
   },

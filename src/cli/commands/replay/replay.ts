@@ -15,7 +15,7 @@ import { confirm, printResult } from '../../../terminal/output.ts';
 import { showProgress } from '../../../terminal/progress.ts';
 import { table } from '../../../terminal/table.ts';
 import { FILTER_OPTIONS, filterOf, periodIn } from '../../session/filter-options.ts';
-import { onDeployment, type Session } from '../../session/session.ts';
+import { letterFaults, onDeployment, type Session } from '../../session/session.ts';
 
 const OPTIONS = {
   ...FILTER_OPTIONS,
@@ -100,7 +100,8 @@ type Run = ReturnType<typeof runOf>;
 
 function runOf(session: Session) {
   const { signal, exitCode } = session.interruption();
-  const run = ownRun(session, signal);
+  const letters = letterFaults(session);
+  const run = ownRun({ ...session, onFault: letters.onFault }, signal);
   const shown = async (verb: string, work: (show: (operation: Operation) => void) => Promise<Operation>) => {
     const progress = showProgress(session);
     try {
@@ -115,6 +116,7 @@ function runOf(session: Session) {
   };
   return {
     ...run,
+    letters,
     /** The exit code of a command that the operator has ended. */
     interrupted: exitCode,
     follow: (operation: Operation, verb: string) => shown(verb, (show) => run.follow(operation, show)),
@@ -162,6 +164,7 @@ async function carryOut(
   printResult(session, { replay_id: operation_id, matched, excluded, sent: run.sent() }, () =>
     counts.taken === 0 && !yes ? '' : describeReplay(done, run.sent()),
   );
+  run.letters.say();
   if (done.status === 'done') return 0;
   const state = done.status === 'running' ? 'was interrupted' : `is ${done.status}`;
   throw new OperatorError(

@@ -1,4 +1,5 @@
 import { type ClaimPlan, isLetter, planClaim } from '../../delivery/claim-plan.ts';
+import type { Channel } from '../../model/channels.ts';
 import { describeFaults, type RowFault } from '../../model/column-rules.ts';
 import { type ErrorType, errorTypeIn } from '../../model/error-types.ts';
 import type { NotificationRow } from '../../model/notification.ts';
@@ -6,8 +7,8 @@ import { type QueueMessage, runOf } from '../../model/queue-message.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
 import { failedAt } from '../../model/row-state.ts';
 import { withoutAddresses } from '../../model/text.ts';
+import type { Clock } from '../../model/time.ts';
 import { workFaults } from '../../model/work-rules.ts';
-import type { Operation } from '../operations/operation.ts';
 
 export interface DeadLetter {
   readonly message_id: string;
@@ -44,18 +45,46 @@ export interface DeadLetterView {
   readonly retryable: boolean;
 }
 
+/** Dead notifications that somebody took: an operation, which their rows name, or a person who chose them. */
+export interface Taken {
+  readonly replay_id?: string | undefined;
+  readonly log_ids?: readonly string[] | undefined;
+  /** Where their letters are. */
+  readonly channels: readonly Channel[];
+  /** Only what was sent until then: what the act itself sent may become a letter. */
+  readonly cut_off: string;
+  /** As many were taken. Each has one letter at most, but for copies. */
+  readonly most: number;
+}
+
+/** Deletes the letters of what was taken. Never rejects: they are without effect. */
+export type DropReplaced = (taken: Taken, isStopping: () => boolean) => Promise<void>;
+
+/** Milliseconds for the letters of chosen notifications. Where thousands lie, one less shows nobody anything. */
+const WALK_MS = 20_000;
+
+/** Ends a walk for notifications that were chosen, not found by a filter. */
+export function briefly(clock: Clock, isStopping: () => boolean = () => false): () => boolean {
+  const end = clock().getTime() + WALK_MS;
+  return () => isStopping() || clock().getTime() >= end;
+}
+
+export function isTaken({ message }: DeadLetter, row: NotificationRow | undefined, taken: Taken): boolean {
+  const { replay_id, log_ids = [] } = taken;
+  if (message === undefined) return false;
+  return replay_id === undefined ? log_ids.includes(message.log_id) : row?.replay_id === replay_id;
+}
+
 /**
- * Whether the operation has taken the notification of this letter, which then says nothing any more: the notification goes
- * on, or has ended, without it. A notification that died again since has another letter. SQS may move a message to the DLQ
- * while a worker has it, and the notification dies by it later: what was sent since the operation began is left.
+ * Whether the letter says nothing any more: its notification was taken, or has no work left, and goes on or has ended
+ * without it. A notification that died again since has another letter. SQS may move a message to the DLQ while a worker
+ * has it, and the notification dies by it later: what was sent after the cut-off is left.
  */
-export function isReplaced(
-  { message, ...letter }: DeadLetter,
-  row: NotificationRow | undefined,
-  { operation_id, cut_off }: Pick<Operation, 'operation_id' | 'cut_off'>,
-): boolean {
-  if (message === undefined || row?.replay_id !== operation_id || letter.sent_at.toISOString() > cut_off) return false;
-  return !isLetter(row, { ...letter, message });
+export function isReplaced(letter: DeadLetter, row: NotificationRow | undefined, taken: Taken): boolean {
+  const { message, sent_at } = letter;
+  if (message === undefined || row === undefined || sent_at.toISOString() > taken.cut_off) return false;
+  const isOver = row.work_queue === undefined;
+  return (isOver || isTaken(letter, row, taken)) && !isLetter(row, { ...letter, message });
 }
 
 /** By a channel function's rules for a redriven message (docs/decisions/delivery/dead-letters-and-redrive.md). */

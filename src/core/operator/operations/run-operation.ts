@@ -1,6 +1,8 @@
 import { changeUntil, isLeased, LEASE, Lease } from '../../model/changes.ts';
+import { CHANNELS } from '../../model/channels.ts';
 import type { ForeignRow } from '../../model/notification.ts';
 import { epochMs } from '../../model/time.ts';
+import type { DropReplaced } from '../dead-letters/dead-letter.ts';
 import { ALWAYS, type Period } from '../search-filter.ts';
 import { belongs, chooseAll } from './choose.ts';
 import {
@@ -29,8 +31,8 @@ export interface RunDeps extends TakeDeps {
   readonly candidates: OperationRows;
   readonly pause: (ms: number) => Promise<void>;
   readonly newId: () => string;
-  /** Deletes the letters of what an operation has taken. Never rejects: they are without effect. Absent: they stay. */
-  readonly dropReplaced?: (operation: Operation, isStopping: () => boolean) => Promise<void>;
+  /** Absent: they stay. */
+  readonly dropReplaced?: DropReplaced;
 }
 
 type LookDeps = Pick<RunDeps, 'candidates' | 'clock' | 'policy'>;
@@ -73,7 +75,9 @@ const OF_THE_DEAD: readonly Kind[] = ['redrive', 'give_up', 'correct'];
 async function dropLetters(operation_id: string, { operations, dropReplaced }: RunDeps, isStopping: () => boolean) {
   const ended = dropReplaced && (await operations.read(operation_id));
   if (ended === undefined || isActive(ended) || ended.progress.taken === 0 || !OF_THE_DEAD.includes(ended.kind)) return;
-  await dropReplaced?.(ended, isStopping);
+  const { cut_off, filter, progress } = ended;
+  const channels = filter.channel === undefined ? CHANNELS : [filter.channel];
+  await dropReplaced?.({ replay_id: operation_id, channels, cut_off, most: progress.taken }, isStopping);
 }
 
 type OperationLease = Lease<Operation, OperationChange>;

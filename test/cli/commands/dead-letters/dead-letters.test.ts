@@ -296,3 +296,41 @@ describe('a dead-letter queue that holds more than a walk sees before the first 
     expect(await ops.row('many-3')).not.toHaveProperty('work_queue');
   }, 300_000);
 });
+
+/** Far enough behind what was put a moment ago. */
+const later = { clock: () => new Date(Date.now() + 10_000) };
+const lettersLeft = async () =>
+  idsOf((await ops.json<{ dead_letters: { log_id: string }[] }>('dlq', 'list')).dead_letters);
+
+describe('the letter of a dead notification that somebody takes', () => {
+  it.each([
+    ['retry', '--redrive', 't-1'],
+    ['cancel', 't-1'],
+  ])('is deleted by `ops %s %s`, so that the depth of the queue falls, and no other', async (...args) => {
+    await die('t-1');
+    await die('t-2');
+    const { code, err } = await ops.run([...args, '--local'], later);
+    expect([code, err, await lettersLeft()]).toEqual([0, '', ['t-2']]);
+  });
+
+  it('stays while its only attempt is not over: `ops retry`', async () => {
+    await die('t-3');
+    await ops.run(['retry', 't-3', '--local'], later);
+    expect(await lettersLeft()).toEqual(['t-3']);
+  });
+
+  it.each([
+    ['retry', '--redrive', 'm-1'],
+    ['replay', '--tenant', 'tenant-m', '--channel', 'webhook', '--yes'],
+  ])('is named with its channel and a command where `ops %s %s` cannot delete it', async (...args) => {
+    await ops.put(deadRow('m-1', { tenant_id: 'tenant-m' }));
+    const missing = `${ops.deployment.dead_letter_queues.webhook}-missing`;
+    const dead_letter_queues = { ...ops.deployment.dead_letter_queues, webhook: missing };
+    const findDeployment = async () => ({ ...ops.deployment, dead_letter_queues });
+    const { code, err } = await ops.run([...args, '--local'], { ...later, findDeployment });
+    expect(code).toBe(0);
+    expect(err).toContain('Stale dead letters stay in the queue of webhook: ');
+    expect(err).toContain('npm run ops -- dlq drop --channel webhook --stale --local');
+    expect(err).not.toContain('queue of email');
+  });
+});

@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { CHANNELS } from '../../../../src/core/model/channels.ts';
 import { messageFor } from '../../../../src/core/model/queue-message.ts';
-import { isReplaced } from '../../../../src/core/operator/dead-letters/dead-letter.ts';
+import { isReplaced, type Taken } from '../../../../src/core/operator/dead-letters/dead-letter.ts';
 import { createOperation, operate, possibleActs } from '../../../../src/core/operator/operations/operate.ts';
-import type { Kind, Operation } from '../../../../src/core/operator/operations/operation.ts';
+import type { Kind } from '../../../../src/core/operator/operations/operation.ts';
 import { OPERATION_CLAIM_MS, runOperation } from '../../../../src/core/operator/operations/run-operation.ts';
-import { deadRow } from '../../../support/cli/operations.ts';
+import { deadRow, stoppedRow } from '../../../support/cli/operations.ts';
 import { KINDS, operationsWorld, request, rowFor } from '../../../support/operations-world.ts';
 import { dueRow } from '../../../support/rows.ts';
 
@@ -358,13 +359,13 @@ it.each([
   at.put(rowFor(kind, 'N1'));
   const { operation_id } = await createOperation(request(kind), at.deps);
   const dropped: unknown[] = [];
-  const dropReplaced = async (operation: Operation) => void dropped.push([operation.operation_id, operation.status]);
+  const dropReplaced = async ({ replay_id, most }: Taken) => void dropped.push([replay_id, most]);
   const deps = { ...at.deps, dropReplaced };
   await runOperation(operation_id, deps, () => false);
   expect(dropped).toEqual([]);
   await operate(operation_id, 'start', at.deps);
   await runOperation(operation_id, deps, () => false);
-  expect(dropped).toEqual(Array.from({ length: times }, () => [operation_id, 'done']));
+  expect(dropped).toEqual(Array.from({ length: times }, () => [operation_id, 1]));
 });
 
 const OWN = { replay_id: 'op-1' } as const;
@@ -378,16 +379,47 @@ it.each([
 ] as const)('replaces a letter %s: %j, %s', (_, row, is) => {
   const message = { ...messageFor(deadRow('N1'), '2026-03-01T10:00:00.000Z', 'sweep-1') };
   const letter = { message, message_id: 'M1', sent_at: new Date(0), receive_count: 1 };
-  const operation = { operation_id: 'op-1', cut_off: '2026-03-01T11:00:00.000Z' };
-  expect(isReplaced(letter, row && deadRow('N1', row), operation)).toBe(is);
+  const taken = { replay_id: 'op-1', channels: CHANNELS, most: 1, cut_off: '2026-03-01T11:00:00.000Z' };
+  expect(isReplaced(letter, row && deadRow('N1', row), taken)).toBe(is);
+});
+
+it.each([
+  [
+    'of one that was chosen and starts anew',
+    deadRow('N1', { work_queue: 'due#normal#1', dead_message_id: '', dead_run_id: '' }),
+    true,
+  ],
+  [
+    'of one that was chosen, whose only attempt has not begun',
+    deadRow('N1', { dead_message_id: 'M1', dead_run_id: 'sweep-1' }),
+    false,
+  ],
+  [
+    'of one that was chosen, during that attempt',
+    deadRow('N1', { send_status: 'SENDING', dead_message_id: 'M1' }),
+    false,
+  ],
+  [
+    'of one that was not chosen and is retried',
+    deadRow('N2', { work_queue: 'due#normal#1', dead_message_id: '' }),
+    false,
+  ],
+  ['of one that was not chosen and is delivered', { ...stoppedRow('N2'), send_status: 'SUCCESS' }, true],
+] as const)('a person who takes some replaces a letter %s', (_, row, is) => {
+  const message = { ...messageFor(row, '2026-03-01T10:00:00.000Z', 'sweep-1') };
+  const taken = { log_ids: ['N1'], channels: CHANNELS, most: 1, cut_off: '2026-03-01T11:00:00.000Z' };
+  const letter = { message, message_id: 'M1', sent_at: new Date(0), receive_count: 1 };
+  expect(isReplaced(letter, row, taken)).toBe(is);
+  // What the act itself sent may become the letter.
+  expect(isReplaced({ ...letter, sent_at: new Date('2026-03-01T11:00:00.100Z') }, row, taken)).toBe(false);
 });
 
 it('leaves what it has sent itself, by which its notification may still die', () => {
-  const operation = { operation_id: 'op-1', cut_off: '2026-03-01T11:00:00.000Z' };
+  const taken = { replay_id: 'op-1', channels: CHANNELS, most: 1, cut_off: '2026-03-01T11:00:00.000Z' };
   const under = { send_status: 'SENDING', work_at: '2026-03-01T11:00:05.000Z' } as const;
   const claimed = dueRow({ log_id: 'N1', ...under, ...OWN });
   const message = { ...messageFor(claimed, '2026-03-01T11:00:05.000Z', 'manual-op-1') };
   const letter = { message, message_id: 'M2', sent_at: new Date('2026-03-01T11:00:05.500Z'), receive_count: 6 };
   // SQS has moved it to the DLQ while a worker has it.
-  expect(isReplaced(letter, claimed, operation)).toBe(false);
+  expect(isReplaced(letter, claimed, taken)).toBe(false);
 });
