@@ -143,9 +143,9 @@ function planDead(row: NotificationRow, received: ReceivedMessage, claim: ClaimT
   const { message, message_id } = received;
   if (message_id === row.dead_message_id) return { do: 'dead_letter' };
   const forced = message.options?.force === true && message.due === row.work_at;
-  const kin = kinship(row, received);
-  if (!forced && kin === 'copy') return { do: 'dead_letter', change: { set: letterOf(row, received) } };
-  if (!forced && kin === 'none') return straggler;
+  const relation = relationToLetter(row, received);
+  if (!forced && relation === 'copy') return { do: 'dead_letter', change: { set: letterOf(row, received) } };
+  if (!forced && relation === 'none') return straggler;
   const skip = reasonNotToForce(row);
   return !forced && skip === undefined
     ? { do: 'claim', ...REDRIVE, counted: true, change: claimedByRedrive(row, claim, limitOf(row, policy)) }
@@ -154,7 +154,7 @@ function planDead(row: NotificationRow, received: ReceivedMessage, claim: ClaimT
 
 const REDRIVE: Origin = { trigger: 'redrive', requested_by: 'operator' };
 
-/** One attempt on a dead notification, or none where there is a reason not to send it, which then ends it. */
+/** Claims a dead notification for one attempt. With a reason not to send it, it ends by that reason instead. */
 function attemptOnce(row: NotificationRow, claim: ClaimTerms, origin: Origin, skip: ErrorType | undefined): ClaimStep {
   const counted = skip === undefined && row.attempts_left > 0;
   return {
@@ -169,47 +169,53 @@ function attemptOnce(row: NotificationRow, claim: ClaimTerms, origin: Origin, sk
 
 const straggler: ClaimPlan = { do: 'drop', because: 'the notification has moved on since the message was written' };
 
-/** What a message is to a dead row whose letter it is not itself. */
-type Kinship =
-  /** An operator sent the letter again. */
+/** What a message that is not the letter of a dead row has to do with that letter. */
+type RelationToLetter =
+  /** An operator redrove the letter. */
   | 'redrive'
-  /** It was sent in place of the letter, or of a copy of it: the letter is gone, or will be. */
+  /** A worker sent it in place of the letter, or of an earlier copy, which is deleted or about to be. */
   | 'copy'
+  /** Nothing: it was sent before the letter. */
   | 'none';
 
-/** Whether the message is the dead row's letter, or its redrive, which SQS moves to the DLQ again while no worker takes it. */
+/** Whether the message is the dead row's letter, a copy, or its redrive: SQS moves each of them to the DLQ in the end. */
 export function isLetter(row: NotificationRow, received: ReceivedMessage): boolean {
-  return received.message_id === row.dead_message_id || kinship(row, received) !== 'none';
+  return received.message_id === row.dead_message_id || relationToLetter(row, received) !== 'none';
 }
 
 /**
- * Every sending that is no copy has a run of its own. So what has the letter's run is older than the letter, or came in
- * its place: an operator's redrive, with the letter's body, or a worker's copy, which says when SQS took what it replaces.
- * The letter is gone then, also if that was before the death: SQS may deliver a message twice, so that one worker copies
- * and deletes it while the notification dies by the other delivery, or move it to the DLQ while a worker has it. What
- * came after the death is a redrive, what came before becomes the letter
- * (docs/decisions/delivery/claims-and-messages.md#0178).
+ * Only three kinds of message have the run of the letter (docs/decisions/delivery/claims-and-messages.md#0178):
+ *
+ * | message | sent | relation |
+ * |---|---|---|
+ * | one that the letter replaced, as a copy | before the letter | none |
+ * | an operator's redrive, with the letter's body | after the death | redrive |
+ * | a worker's copy, whose `enqueued_at` says when SQS took the message that it replaces | before the death | copy |
+ * | the same | after the death | redrive: it replaces one |
+ *
+ * A copy from before the death is possible because SQS may deliver a message twice: one worker copies and deletes it
+ * while the notification dies by the other delivery. The copy becomes the letter then.
  */
-function kinship(row: NotificationRow, { message, sent_at }: ReceivedMessage): Kinship {
+function relationToLetter(row: NotificationRow, { message, sent_at }: ReceivedMessage): RelationToLetter {
   const { dead_enqueued_at = '', dead_sent_at } = row;
   const { run_id, enqueued_at = '' } = message;
   if (run_id !== row.dead_run_id) return 'none';
   const isCopy = enqueued_at !== '';
   const hasItsBody = enqueued_at === dead_enqueued_at;
-  // A copy of the letter itself is no redrive, also where a clock has dated the death before the letter was sent.
+  // A copy of the letter itself, also where a worker's clock has dated the death before SQS took the letter.
   if (isCopy && enqueued_at === dead_sent_at) return 'copy';
   const taken = isCopy && !hasItsBody ? epochMs(enqueued_at) : sent_at.getTime();
-  // A worker's clock has dated the death, SQS's dates the messages.
+  // The death is dated by a worker's clock, messages by that of SQS.
   const died = epochMs(row.work_at ?? '');
   const soonest = died - CLOCK_ERROR_MS;
   // A letter of an earlier version does not say when it was sent, nor always that it is a copy. What comes later than a
   // worker lives is none that a worker has made of it while it died.
   if (!dead_sent_at && sent_at.getTime() > died + CLAIM_MS) return 'redrive';
   const since = dead_sent_at ? epochMs(dead_sent_at) : soonest;
-  // What the letter is a copy of may be redriven with it: the one that comes after the death by the other starts no second
-  // budget.
+  // The message that the letter replaced may be in the DLQ, too, and be redriven with the letter. Only one of the two
+  // starts the budget anew.
   const isOriginal = !isCopy && !hasItsBody;
   if (taken <= (isOriginal ? died : since)) return 'none';
-  // What clocks cannot tell of a copy is kept as the letter, which an operator can redrive again.
+  // A copy whose order the clocks leave open becomes the letter: an operator can redrive that.
   return taken > (isCopy ? died : soonest) ? 'redrive' : 'copy';
 }

@@ -31,7 +31,8 @@ export async function concludeAttempt(conducted: Attempt<'made'>, deps: Conclude
   const record = recordOf(attempt);
   const owed = await recordWithRetries(attempt, record, deps);
   const { settled, verdict, ...faults } = owed ?? (await settleAttempt(attempt, deps));
-  // An event came meanwhile: the message comes back when the claim is over, and is judged by what that says.
+  // Not settled, as another event has changed the row: the message comes back after the claim, and the row as it is then
+  // decides.
   const left_ms = epochMs(row.claim_until ?? '') - deps.clock().getTime();
   const lost: Disposition = isShown(attempt, verdict)
     ? { do: 'return', after_seconds: Math.max(1, Math.ceil(left_ms / 1000)) }
@@ -51,7 +52,7 @@ export async function concludeAttempt(conducted: Attempt<'made'>, deps: Conclude
   };
 }
 
-/** The message of a dead notification, of which a copy comes again; if SQS took none, it comes back itself. */
+/** The message of a forced attempt that was held: done if a copy of it is queued, else it comes back itself. */
 function postponed(
   asked_again_at: string,
   { requeue_error }: Pick<Settled, 'requeue_error'>,
@@ -72,9 +73,9 @@ export interface Settled {
 }
 
 /**
- * Settles the row of an attempt that is recorded: fails over where that helps, and queues what comes next. What was
- * decided by the row as others have left it is decided anew if they change it before it is written.
- * @param by an event may come while another worker settles: it says what it knows on the row, and leaves the rest to it
+ * Settles the row of an attempt that is recorded: fails over where that helps, and queues what comes next. If the row
+ * changes between a decision that read it and the write, the decision is made anew.
+ * @param by `another`: not the worker that made the attempt, so that the row has to be as it was read
  */
 export async function settleAttempt(
   attempt: Attempt<'judged'>,
@@ -104,7 +105,7 @@ async function settleOnce(
     : { verdict: attempt.verdict };
   if (changed && over.current === undefined) return { settled: false, verdict: over.verdict, isOpen: false };
   const { verdict, message: successor, current = row } = over;
-  // What was held was not made: its next attempt is asked for by the same, and as this one was.
+  // A held attempt was not made: the next message keeps who asked for it, and its options.
   const held = attempt.held_by && {
     requested_by: attempt.requested_by,
     ...(asked?.options?.force && { options: asked.options }),
@@ -118,17 +119,17 @@ async function settleOnce(
   const settled = await (isByRow || by === 'another' || isShown(attempt, verdict)
     ? deps.rows.change(current, change)
     : deps.rows.settle(row, change));
-  // What is stopped may have been refused for what its writer has put in meanwhile (settledBy).
+  // A stop is refused where the row's writer has put in new content since the claim (settledBy): it is decided anew.
   const isOpen = isByRow || (final && verdict.status === 'FAILED' && !verdict.dead_letter);
   return { settled, verdict, isOpen, ...queued };
 }
 
-/** The shortest delay of a retry, in seconds: a message that came before its row is settled would be dropped. */
+/** The shortest delay of a retry, in seconds. A message that is received before its row is settled is dropped. */
 const SETTLED_AFTER_SECONDS = 1;
 
 /**
- * Queues the message if its time is near enough for SQS to delay it. A worker that takes the attempt over queues the same
- * once more: neither may pass for a redrive of the other.
+ * Queues the message if its time is near enough for SQS to delay it. A random token makes its run its own: a worker that
+ * takes the attempt over queues the same message again, and neither may be taken for a redrive of the other.
  * @param at when it comes; its `due` unless given
  */
 export async function queueIfNear(
@@ -148,7 +149,7 @@ export async function queueIfNear(
   }
 }
 
-/** Delivered as an event has shown, not as the provider answered: another event may take that back before it is written. */
+/** Whether the success is known from an event and not from the provider's answer: a later event may revoke it. */
 function isShown({ result }: Attempt<'judged'>, { status }: Verdict): boolean {
   return status === 'SUCCESS' && !result?.ok;
 }
@@ -179,7 +180,7 @@ function judged(
   switch (outcome.kind) {
     case 'skipped': {
       const verdict = failedBecause(outcome.reason, row.error_type ?? outcome.reason);
-      // A dead letter that an operator sent back and that must not be sent would come back to the DLQ for ever.
+      // Without this, a redriven letter that must not be sent would return to the DLQ at each redrive.
       return { ...ending, verdict: claim.forced_dead ? { ...verdict, dead_letter: false } : verdict };
     }
     case 'arrived':
@@ -188,7 +189,7 @@ function judged(
       const { hold } = outcome;
       const held = { ...ending, held_by: hold.by };
       if (!claim.forced_dead) return { ...held, verdict: heldVerdict(hold, { ...attempt, forced }, rules.policy) };
-      // Dead as before, and not again: nothing was sent, and its message asks for that once more.
+      // It stays dead as it was: nothing was sent, and its message asks for the attempt again.
       const verdict = failedBecause(row.failure_reason ?? 'MAX_RETRIES', row.error_type ?? hold.error_type);
       const latest = ended.getTime() + MAX_DELAY_MS;
       return { ...held, verdict, asked_again_at: new Date(Math.min(epochMs(hold.until), latest)).toISOString() };
@@ -200,12 +201,12 @@ function judged(
   }
 }
 
-/** Storage that refuses is asked again by a forced attempt after this. */
+/** Milliseconds after which a forced attempt is repeated that our own storage has prevented. */
 const STORAGE_MS = 60_000;
 
 /**
- * The one attempt that is forced is not used up where our storage failed before anybody was asked: the window may be over,
- * and who is dead would die again unsent.
+ * A forced attempt is held, and not used up, where our own storage failed before the provider was called. Its window may
+ * be over, so that a retry would be EXPIRED at once.
  */
 function heldByStorage(outcome: AttemptOutcome, now: Date): AttemptOutcome {
   if (outcome.kind !== 'sent' || outcome.result.ok) return outcome;

@@ -17,7 +17,7 @@ export interface ConductDeps extends SendDeps {
   readonly timeLeft: () => number;
 }
 
-/** What the gate learns of an attempt that it admitted and that is not made: nothing about the provider. */
+/** Reported to the gate for an attempt that it admitted and that was not made. It says nothing about the provider. */
 const NOT_MADE: Refused = {
   ok: false,
   error_type: 'UNKNOWN',
@@ -26,7 +26,7 @@ const NOT_MADE: Refused = {
   message: 'The worker had no time left to send.',
 };
 
-/** Makes the attempt, unless it is pointless, the provider is down, or its content replaced. Writes nothing. */
+/** Makes the attempt, unless it is pointless or has to wait. Writes nothing. */
 export async function conductAttempt(attempt: Attempt<'claimed'>, deps: ConductDeps): Promise<Attempt<'made'>> {
   const { row, claim, received } = attempt;
   const withoutSend = (outcome: AttemptOutcome): Attempt<'made'> => {
@@ -36,7 +36,8 @@ export async function conductAttempt(attempt: Attempt<'claimed'>, deps: ConductD
   if (arrived(row.delivery_by_attempt)) return withoutSend({ kind: 'arrived' });
   if (claim.skip !== undefined && !isReplaced(row, claim.skip))
     return withoutSend({ kind: 'skipped', reason: claim.skip });
-  // Its writer has corrected it since it was taken in: what is stored may go to the wrong recipient, whose bounce ends it.
+  // Its writer has put new content into the row, which the indexer has not stored yet. The stored one may name a wrong
+  // recipient, whose bounce would end the notification.
   if (hasContent(row)) {
     const until = isoAfter(deps.clock(), REPLACED_MS);
     const { error_type = 'UNKNOWN' } = row;
@@ -49,7 +50,7 @@ export async function conductAttempt(attempt: Attempt<'claimed'>, deps: ConductD
   }
   const admission = await deps.gate.admit(row, received.message.options?.named ?? false);
   if (admission.do === 'hold') return withoutSend({ kind: 'held', hold: admission });
-  // A claim or a gate may have waited for storage. What is sent now could end unrecorded, and be sent again.
+  // The claim or the gate may have waited for storage. Without time to record it, an accepted attempt is made twice.
   if (deps.timeLeft() < TIME_TO_SEND_MS) {
     await admission.report(NOT_MADE);
     const until = deps.clock().toISOString();
@@ -64,8 +65,8 @@ export async function conductAttempt(attempt: Attempt<'claimed'>, deps: ConductD
 }
 
 /**
- * Whether the reason not to send is one of the content that the row had: its writer has put in another since, with which
- * its attempts and its window start anew.
+ * Whether the reason not to send belongs to earlier content of the row. Its writer has put in new content since, for
+ * which attempts and window start anew.
  */
 function isReplaced(row: NotificationRow, reason: ErrorType): boolean {
   if (reason === 'CANCELLED') return false;

@@ -10,14 +10,13 @@ import { type ConcludeDeps, concludeAttempt } from './conclude-attempt.ts';
 import { type ConductDeps, conductAttempt } from './conduct-attempt.ts';
 import { TIME_TO_BEGIN_MS } from './policy/attempt-times.ts';
 import { CHANGE_TRIES } from './ports.ts';
-import { type Company, leaveIndex, owesRecord, repairRecord, takeOver } from './take-over.ts';
+import { leaveIndex, owesRecord, repairRecord, takeOver, type WorkMode } from './take-over.ts';
 import { removalOfClaimed } from './transitions/without-attempt.ts';
 import { reasonNotToSend } from './verdict.ts';
 
 /**
- * Delivers a batch: all messages side by side, except those whose last attempt crashed its worker. These follow alone,
- * the one that crashed last at the end: a message that crashes its worker alone, too, stops the others once, however
- * many there are.
+ * Delivers a batch: all messages side by side, except those whose last attempt crashed its worker. Those follow one at a
+ * time, the latest crash last. So a message that crashes every worker takes others with it once at most.
  * @returns one report per message, in the order of the messages
  */
 export async function deliverBatch(batch: readonly ReceivedMessage[], deps: DeliverDeps): Promise<DeliveryReport[]> {
@@ -25,7 +24,8 @@ export async function deliverBatch(batch: readonly ReceivedMessage[], deps: Deli
   const suspects = reports.flatMap(({ disposition }, index) =>
     disposition.do === 'isolate' ? [{ index, until: epochMs(disposition.claim_until) || 0, rank: deps.random() }] : [],
   );
-  // Those that crashed together follow in random order; first comes what another writer has claimed until no time.
+  // Ordered by the end of the claim. A random rank separates claims that end together; a claim whose end is no time,
+  // which only another writer leaves, comes first.
   for (const { index } of suspects.sort((a, b) => a.until - b.until || a.rank - b.rank)) {
     const received = batch[index];
     if (received !== undefined) reports[index] = await deliver(received, deps, { alone: true });
@@ -41,51 +41,46 @@ export interface DeliverDeps extends ConductDeps, ConcludeDeps {
 /**
  * Delivers one message: claim, send, record, settle. It never rejects: a fault of one notification is in
  * its report, and its message comes back.
- * @param company an attempt that crashed its worker is only made alone
  */
-async function deliver(received: ReceivedMessage, deps: DeliverDeps, company: Company): Promise<DeliveryReport> {
+async function deliver(received: ReceivedMessage, deps: DeliverDeps, mode: WorkMode): Promise<DeliveryReport> {
   const { log_id, tenant_id, channel, priority, run_id } = received.message;
   const report = { log_id, tenant_id, channel, priority, run_id: runOf(run_id) };
   try {
-    return { ...report, ...(await claimAndAttempt(received, deps, company)) };
+    return { ...report, ...(await claimAndAttempt(received, deps, mode)) };
   } catch (error) {
     // The claim, if there is one, runs out before SQS shows the message again.
     return { ...report, disposition: { do: 'return', after_seconds: Math.ceil(deps.claim_ms / 1000) }, error };
   }
 }
 
-/** Seconds until a message that did not fit is visible again: at once, it would only use up its receives. */
+/** Visibility time-out of a message that the worker has no time left for. With 0, SQS would use up its receives. */
 const RETURN_AFTER_SECONDS = 30;
 
-async function claimAndAttempt(
-  received: ReceivedMessage,
-  deps: DeliverDeps,
-  company: Company,
-): Promise<DeliveryOutcome> {
+async function claimAndAttempt(received: ReceivedMessage, deps: DeliverDeps, mode: WorkMode): Promise<DeliveryOutcome> {
   if (deps.timeLeft() < TIME_TO_BEGIN_MS) return returnAfter(RETURN_AFTER_SECONDS);
   const early = epochMs(received.message.due) - deps.clock().getTime();
   if (early > 0) return returnAfter(Math.ceil(early / 1000));
-  const claimed = await claimRow(received, deps, company);
+  const claimed = await claimRow(received, deps, mode);
   if ('disposition' in claimed) return claimed;
   const made = await conductAttempt({ ...claimed, received }, deps);
   return { ...(await concludeAttempt(made, deps)), ...traced(claimed.row) };
 }
 
-/** Seconds until a message is visible again whose row others keep changing. */
+/** Visibility time-out of a message whose row others have changed before each of our writes. */
 const CHANGING_SECONDS = 5;
 
 type Claimed = Omit<Attempt<'claimed'>, 'received'>;
 
 /**
- * Claims the row of a message, or says what becomes of the message instead. Most rows are still as their message says, so
- * a plain message claims its row unread. Where that fails, and for every other message, the row as it is decides. Another
- * write may come between the decision and ours: of an event that shows that the notification arrived, of its writer, of
- * another worker. Then the row is read again, and the decision made anew.
+ * Claims the row of a message, or says what becomes of the message instead. A plain message, received for the first time
+ * and without options, claims its row unread: most rows are still as their message says. Where that fails, and for every
+ * other message, the row is read and a plan decides. If an event, the row's writer or another worker changes the row
+ * between the read and the claim, the row is read again and the plan made anew.
  */
 async function claimRow(
   received: ReceivedMessage,
   deps: DeliverDeps,
-  company: Company,
+  mode: WorkMode,
 ): Promise<Claimed | DeliveryOutcome> {
   const { message, receive_count } = received;
   const isPlain = message.options === undefined && receive_count === 1;
@@ -95,7 +90,7 @@ async function claimRow(
   if (met.claimed && met.row !== undefined) return considerClaimed(met.row, message, deps);
   let { row } = met;
   for (let tries = 1; tries <= CHANGE_TRIES; tries++) {
-    const step = await considerRow(row, received, deps, company);
+    const step = await considerRow(row, received, deps, mode);
     if (step !== 'changed') return 'disposition' in step ? { ...step, ...traced(row) } : step;
     row = await deps.rows.read(message.log_id);
   }
@@ -109,7 +104,7 @@ async function claimUnread(message: QueueMessage, deps: DeliverDeps): ReturnType
   });
 }
 
-/** What a row that was claimed unread shows only now: that it may not be sent, or breaks the rules of the table. */
+/** Checks a row that was claimed unread: it may break the rules of the table, or there may be a reason not to send it. */
 async function considerClaimed(
   row: NotificationRow,
   message: QueueMessage,
@@ -132,19 +127,19 @@ const BY_A_CLAIM = [
   ['last_attempt', 1],
 ] as const;
 
-/** The counters before the claim, which changed them before anyone saw them. One that no double holds stays as it is. */
+/** The counters before the claim. One that JavaScript's numbers do not hold exactly is left out. */
 function countersBefore(row: NotificationRow) {
   const counters: Partial<Record<(typeof BY_A_CLAIM)[number][0], number>> = {};
   for (const [name, by] of BY_A_CLAIM) if (typeof row[name] === 'number') counters[name] = row[name] - by;
   return counters;
 }
 
-/** Claims the row by what it says, or decides what else becomes of its message. `changed`: others were faster. */
+/** Claims a row that was read, or says what becomes of its message. `changed`: another write came before ours. */
 async function considerRow(
   row: NotificationRow | undefined,
   received: ReceivedMessage,
   deps: DeliverDeps,
-  company: Company,
+  mode: WorkMode,
 ): Promise<Claimed | DeliveryOutcome | 'changed'> {
   if (row && owesRecord(row)) return repairRecord(row, deps);
   const departure = row && (await leaveIndex(row, workFaults(row), deps));
@@ -161,7 +156,7 @@ async function considerRow(
     return { disposition: { do: 'dead_letter' } };
   }
   if (plan.do === 'wait') return returnAfter(plan.after_seconds);
-  if (plan.do === 'take_over') return takeOver(row, received, deps, company);
+  if (plan.do === 'take_over') return takeOver(row, received, deps, mode);
   const won = await deps.rows
     .change(row, plan.change)
     .catch(async (error: unknown) => (await claimedBy(by, row.log_id, deps, error)) !== undefined);

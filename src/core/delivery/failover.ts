@@ -91,13 +91,13 @@ export async function failOver(
   if (verdict.status !== 'FAILED') return { verdict };
   const channel = FAILED_OVER.includes(verdict.failure_reason) ? row.fallback_channel : undefined;
   if (channel === undefined && verdict.dead_letter) return { verdict };
-  // Also after INVALID_RECIPIENT, which leaves no letter otherwise, and which no operator can retry without one.
+  // The stage lacks the channel: a letter, also after INVALID_RECIPIENT, lets an operator retry it.
   if (channel !== undefined && deps.channels?.includes(channel) === false)
     return { verdict: { ...verdict, dead_letter: true } };
   const now = deps.clock();
   const isRead = channel !== undefined || changed;
   const current = isRead ? await deps.rows.read(row.log_id) : row;
-  // Whoever has claimed it since, or put it anew, decides.
+  // Another worker has claimed the row since, or its writer has put it anew: the outcome is theirs to decide.
   if (current === undefined || !isSameClaim(row, current)) return { verdict };
   const instead = withoutSuccessor(current, verdict, now);
   if (instead !== undefined) return { verdict: instead, current };
@@ -108,7 +108,7 @@ export async function failOver(
   const successor = await deps.successors.put(successorOf(row, channel, routing, { now, policy: deps.policy }));
   // A row with this log_id that names another predecessor, or none, is no successor of this one.
   if (successor.predecessor_log_id !== row.log_id) return { verdict };
-  // It seemed to have arrived, so an event withdrew it; or it has ended: it continues nothing. An operator decides.
+  // The successor was withdrawn, as the notification seemed to have arrived, or has ended: an operator decides.
   if (stateOf(successor, now) === 'stopped') return { verdict: { ...verdict, dead_letter: true } };
   const { work_at } = successor;
   const message = work_at === undefined ? undefined : followUp(successor, work_at, run_id);
@@ -135,7 +135,7 @@ function withoutSuccessor(current: NotificationRow, verdict: Ended, now: Date): 
   return { status: 'RETRY', error_type, next_retry_at: isoAfter(now, REPLACED_MS), counted: true };
 }
 
-/** Its writer wants it no more, or an operator has erased or cancelled it. */
+/** Its writer has deleted it, or an operator has erased or cancelled it. */
 function isStopped({ is_deleted, erased_at, failure_reason }: NotificationRow): boolean {
   return is_deleted === true || erased_at !== undefined || failure_reason === 'CANCELLED';
 }
@@ -158,8 +158,8 @@ export async function findSuccessor(
 }
 
 /**
- * Whether the predecessor, as it is, wants the successor sent. Asked between claim and send: what stops a notification
- * need not find its successor, which its writer does not know.
+ * Whether the predecessor, as it is, still continues as this successor. Asked between claim and send, so that whoever
+ * stops a notification need not find its successor.
  */
 export function goesOnAs({ log_id }: NotificationRow, predecessor: NotificationRow | undefined): boolean {
   if (predecessor === undefined || isStopped(predecessor) || predecessor.send_status === 'SUCCESS') return false;
@@ -169,8 +169,8 @@ export function goesOnAs({ log_id }: NotificationRow, predecessor: NotificationR
 }
 
 /**
- * The successor of a notification that arrived or was cancelled, and needs none. An attempt under way there goes on, and
- * of one that has arrived its next message says so.
+ * The successor to withdraw, of a notification that arrived or was cancelled: one that waits. A successor whose attempt is
+ * under way, or that has arrived, stays as it is.
  */
 export async function withdrawable(
   row: NotificationRow,

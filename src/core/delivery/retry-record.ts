@@ -95,7 +95,7 @@ export function recordOfCrash(
   return recordOf({ row, ...originOf(ending), run_id, started: now, ended: now, result, verdict });
 }
 
-/** What the record says of an attempt that crashed after another one had arrived: it was given up for no reason. */
+/** The ending of an attempt that crashed when an earlier one had arrived: it has no reason to be given up. */
 export function crashedAfterArrival(now: Date) {
   const next_retry_at = now.toISOString();
   return {
@@ -234,7 +234,7 @@ function verdictOf(record: RetryRecord): Verdict {
     return { status: 'FAILED', error_type, failure_reason: record.failure_reason, dead_letter };
   }
   const { next_retry_at } = record;
-  // Skipped as arrived, which an event has taken back since: no attempt was made.
+  // Skipped because an event showed an arrival, which a later event revoked: no attempt was made.
   const taken_back = record.retry_status === 'SKIPPED' && next_retry_at === undefined;
   const counted = record.uncounted !== true && !taken_back;
   return { status: 'RETRY', error_type, next_retry_at: next_retry_at ?? record.retry_at, counted };

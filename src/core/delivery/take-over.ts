@@ -18,17 +18,20 @@ type TakeOverDeps = SettleDeps & LeaveDeps;
 /** `changed`: the attempt is recorded as crashed and the next one is due now, or others were faster. */
 type Takeover = DeliveryOutcome | 'changed';
 
-/** Whether no other message's attempt shares the worker. */
-export interface Company {
+/** `alone`: no other attempt is under way in the worker, so that a crash is the fault of this one. */
+export interface WorkMode {
   readonly alone: boolean;
 }
 
-/** Ends the attempt of a worker that crashed: its record counts; without a record, the next attempt is due. */
+/**
+ * Ends the attempt of a worker that crashed. Its record decides; without a record the attempt is recorded as crashed and
+ * the next one is due now, which is done only in a worker that has no other attempt under way.
+ */
 export async function takeOver(
   row: NotificationRow,
   received: ReceivedMessage,
   deps: TakeOverDeps,
-  { alone }: Company,
+  { alone }: WorkMode,
 ): Promise<Takeover> {
   const record = await deps.records.find(row.log_id, row.last_attempt);
   if (record !== undefined && isOfClaim(record, row)) {
@@ -41,8 +44,9 @@ export async function takeOver(
 }
 
 /**
- * A row with a failure_reason is dead: its attempt was the one that an operator forced. Its worker would have recorded
- * a success or an end, so a failure that goes on is the record of a takeover that crashed before it changed the row.
+ * Whether a takeover of a forced attempt on a dead notification crashed after it had written the record and before it
+ * changed the row. A claimed row that has a failure_reason was dead, and a worker records a forced attempt as a success
+ * or as its end. Only a takeover records a failure without an end.
  */
 function isForcedAttemptOnDead(row: NotificationRow, { retry_status, failure_reason }: RetryRecord): boolean {
   const goesOn = retry_status === 'FAILED' && failure_reason === undefined;
@@ -50,8 +54,8 @@ function isForcedAttemptOnDead(row: NotificationRow, { retry_status, failure_rea
 }
 
 /**
- * No other attempt follows the forced one. The message at hand becomes the letter: the one from before may be gone, as it
- * met the claim of the forced attempt, or was redriven meanwhile.
+ * No attempt follows a forced one. The message at hand becomes the letter, as the letter from before may be gone: it was
+ * received during the forced attempt, or was redriven.
  */
 async function returnToDead(
   row: NotificationRow,
@@ -131,13 +135,16 @@ export async function leaveIndex(
   return (await deps.rows.change(row, change)) ? { why } : 'changed';
 }
 
-/** Milliseconds until the holder of a claim can settle no more, by whichever clock. No claim of ours lasts twice as long. */
+/**
+ * Milliseconds until the holder of a claim can settle no more, with a margin for clocks that differ. A claim that would
+ * last more than twice as long as ours was written by somebody else, and does not count.
+ */
 export function heldMs({ send_status, claim_until = '' }: NotificationRow, now: Date, claim_ms: number): number {
   const left = send_status === 'SENDING' ? epochMs(claim_until) + CLOCK_ERROR_MS - now.getTime() : 0;
   return left <= 2 * claim_ms ? left : 0;
 }
 
-/** Of records that no message's run wrote. */
+/** `run_id` of a record that is written without a message. */
 const RUN_ID = 'sweep-set-aside';
 
 const SET_ASIDE = {
@@ -145,7 +152,7 @@ const SET_ASIDE = {
   remark: 'the provider may or may not have taken the message, and the row was set aside',
 } as const;
 
-/** Ends the attempt of a worker that crashed. @returns the change where it is known to have arrived */
+/** Records the attempt of a worker that crashed. @returns the change to `delivered`, where it is known to have arrived */
 async function concluded(row: NotificationRow, now: Date, { records }: LeaveDeps) {
   if (row.send_status === 'SUCCESS') return undefined;
   const delivered = (at: string) => ({ change: shownDelivered(row, {}, at), why: 'it is delivered already' });
@@ -164,7 +171,7 @@ async function concluded(row: NotificationRow, now: Date, { records }: LeaveDeps
   return shown;
 }
 
-/** Whoever spoilt the row may have spoilt what its record says. */
+/** Whether the columns that the record copies are sound: a foreign writer may have overwritten them. */
 function isRecordable({ log_id, tenant_id, channel, last_attempt }: NotificationRow): boolean {
   const numbered = Number.isSafeInteger(last_attempt) && last_attempt >= 0 && CHANNELS.includes(channel);
   return numbered && fitsMessage('log_id', log_id) && fitsMessage('tenant_id', tenant_id);

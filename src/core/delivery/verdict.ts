@@ -105,7 +105,7 @@ export function lastAttemptIn(
   return Math.floor(remaining - (margin + random() * (earliest - margin)));
 }
 
-/** How long a receiver's limit lasts that does not say so. */
+/** Milliseconds for which a receiver's limit is taken to last, where its answer does not say. */
 export const LIMIT_MS = 1_000;
 
 /** The integration's terms, without its limit if the row has one of its own. */
@@ -136,14 +136,14 @@ export function heldVerdict(
   const retry = (at: number): Verdict => {
     return { status: 'RETRY', error_type, next_retry_at: new Date(at).toISOString(), counted: false };
   };
-  // Its content is replaced: the window of what is to be sent instead has not begun, however long the indexer takes.
+  // The window of new content begins when the indexer has stored it, so the old deadline does not count.
   if (epochMs(until) <= deadline || (by && 'content' in by)) return retry(epochMs(until));
   if (attempt.forced) return retry(Math.min(epochMs(until), attempt.now.getTime() + MAX_DELAY_MS));
   const last = Math.max(deadline - LAST_CHANCE_MS, epochMs(soonest ?? until));
   return last <= deadline ? retry(last) : failedBecause('EXPIRED', error_type);
 }
 
-/** The indexer takes new content in within seconds: until then, an attempt would go to the former recipient. */
+/** Milliseconds for which an attempt is held while new content is not stored: the indexer needs seconds. */
 export const REPLACED_MS = 60_000;
 
 export function failedBecause(

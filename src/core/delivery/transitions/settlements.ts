@@ -89,12 +89,12 @@ function dead(attempt: Attempt<'judged'>, verdict: Verdict<'FAILED'>): RowChange
     ...(received && letterOf(row, received)),
   };
   if (row.give_up !== undefined) return { set, remove: ['give_up'] };
-  // The letter takes what is left of the kilobyte: the turn has the room of the claim's end.
+  // A row with a letter fills its kilobyte. Removing `claim_until` makes room for the turn.
   const { claim_until: _, ...rest } = set;
   return { set: rest, remove: ['claim_until'] };
 }
 
-/** Back to dead, of a forced attempt that was held: the letter stays, and the time of the death, which its message names. */
+/** sending → dead again, as a forced attempt was held: letter and time of death stay, by which its message is known. */
 function deadAsBefore(attempt: Attempt<'judged'>): RowChange {
   const { row, received } = attempt;
   return {
