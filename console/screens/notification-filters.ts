@@ -6,6 +6,7 @@ import {
   OPERATION_KINDS,
   type OperationKind,
   quoted,
+  UNFINISHED_STATUSES,
 } from '../../src/application/contract/choices.ts';
 import type { OperationFilter } from '../../src/application/contract/operations.ts';
 import type { Query } from '../data/api.ts';
@@ -19,14 +20,17 @@ export type Period = (typeof PERIODS)[number];
 const HOURS: Readonly<Record<Period, number>> = { '1 hour': 1, '7 days': 168, '30 days': 720, '1 year': 8_760 };
 
 export const STATUS_NAMES: Readonly<Record<(typeof LIST_STATUSES)[number], string>> = {
-  due: 'Unfinished',
+  unfinished: 'Unfinished',
+  due: 'Due',
+  waiting: 'Waiting',
   held: 'Held',
+  in_flight: 'In flight',
   dead: 'Dead',
   PENDING: 'Pending',
   SENDING: 'Sending',
   SUCCESS: 'Delivered',
   FAILED: 'Failed',
-  RETRY: 'Waiting for retry',
+  RETRY: 'To be retried',
 };
 
 export interface ListFilters {
@@ -67,15 +71,18 @@ export function startOf(period: Period | undefined): string | undefined {
 
 const hoursBefore = (time: number, hours: number): string => new Date(time - hours * 3_600_000).toISOString();
 
-/** The API's own period: all that is due or dead, whatever its age, and the last 24 hours of everything else. */
+/** The API's own period: all that is unfinished or dead, whatever its age, and the last 24 hours of everything else. */
 export function defaultPeriod({ api: { status } }: ListFilters): 'Any time' | 'Last 24 hours' {
-  return status === 'due' || status === 'held' || status === 'dead' ? 'Any time' : 'Last 24 hours';
+  return [...UNFINISHED_STATUSES, 'dead'].some((one) => one === status) ? 'Any time' : 'Last 24 hours';
 }
 
-/** What an operation may do with the notifications of a list. A list of those that nothing can be done with has none. */
+/** What an operation may do with the notifications of a list: none where it would take others, too. */
 const KINDS: Readonly<Record<(typeof LIST_STATUSES)[number], readonly OperationKind[]>> = {
-  due: ['retry', 'cancel'],
+  unfinished: ['retry', 'cancel'],
+  due: [],
+  waiting: [],
   held: [],
+  in_flight: [],
   dead: ['redrive', 'give_up'],
   PENDING: ['retry', 'cancel'],
   SENDING: [],

@@ -65,12 +65,12 @@ function Figures({ overview }: { readonly overview: Overview }) {
       label: 'Unfinished',
       value: due + in_flight + held + waiting,
       hint: 'sum of the next four',
-      status: 'due',
+      status: 'unfinished',
     },
     { label: 'Due', value: due, hint: late, status: 'due' },
-    { label: 'In flight', value: in_flight, hint: 'being sent now', status: 'SENDING' },
+    { label: 'In flight', value: in_flight, hint: 'being sent now', status: 'in_flight' },
     { label: 'Held', value: held, hint: 'their provider is down', status: 'held' },
-    { label: 'Waiting', value: waiting, hint: 'for their next retry', status: 'RETRY' },
+    { label: 'Waiting', value: waiting, hint: 'for their next retry', status: 'waiting' },
   ];
   return (
     <div class="figures panel">

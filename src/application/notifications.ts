@@ -6,16 +6,23 @@ import { decrypt, encrypt } from '../adapters/sealing/sealer.ts';
 import { recipientHash } from '../adapters/signing/hashed-ids.ts';
 import { defined } from '../core/model/collections.ts';
 import { isGone } from '../core/model/history-index.ts';
-import { type ForeignRow, type NotificationRow, type RetryRecord, SEND_STATUSES } from '../core/model/notification.ts';
+import {
+  asNotification,
+  type ForeignRow,
+  type NotificationRow,
+  type RetryRecord,
+  SEND_STATUSES,
+} from '../core/model/notification.ts';
 import { Problem } from '../core/model/problem.ts';
+import { type RowState, stateOf } from '../core/model/row-state.ts';
 import { withoutAddresses } from '../core/model/text.ts';
 import type { AuditRecord } from '../core/operator/audit.ts';
 import { ALWAYS, matches, periodOf, type SearchFilter } from '../core/operator/search-filter.ts';
-import { holderOf } from '../core/operator/views/held.ts';
+import { type BreakerStatus, holderOf } from '../core/operator/views/held.ts';
 import { datedView, heldBy, heldView, remedyFor, viewOf } from '../core/operator/views/notification-view.ts';
 import { invalid } from '../http/check.ts';
 import { possibleFor } from './chosen/actions.ts';
-import { isOfAnyTenant, type LIST_STATUSES, shellCommand } from './contract/choices.ts';
+import { isOfAnyTenant, type LIST_STATUSES, shellCommand, UNFINISHED_STATUSES } from './contract/choices.ts';
 import {
   type AskedBy,
   ATTEMPT_FIELDS,
@@ -61,7 +68,7 @@ export interface NotificationQuery extends OperationFilter {
 }
 
 /**
- * One page of the notifications that match: those of any age that are `due`, `held` or `dead`; or else what was created between
+ * One page of the notifications that match: those of any age that are unfinished or dead; or else what was created between
  * `from` and `to`, by default in the last 24 hours. @throws Problem for a cursor of another list
  */
 export async function findNotifications(query: NotificationQuery, deps: OperatorDeps): Promise<NotificationList> {
@@ -106,17 +113,41 @@ async function findWithin(
   const view = (row: ForeignRow) => datedView(row, now, breakers);
   const exact = q === undefined || cursor !== undefined ? [] : (await findExactly(q, query, deps)).filter(isMeant);
   if (exact.length > 0) return { notifications: exact.map(view), next_cursor: null };
-  const isHeld = (row: ForeignRow) => status !== 'held' || holderOf(row, breakers, now) !== undefined;
-  const source = status === 'held' ? 'due' : status === 'due' || status === 'dead' ? status : 'created';
+  const unfinished = UNFINISHED_STATUSES.find((one) => one === status);
+  const source = unfinished !== undefined ? 'due' : status === 'dead' ? 'dead' : 'created';
   const send_status = SEND_STATUSES.find((one) => one === status);
   const filter = { ...searchFilter(query), ...more, ...(send_status && { send_status }) };
   const period = () => periodOf(query, now, DAY_MS);
   const begins = (id: unknown) => typeof id === 'string' && id.startsWith(q ?? '');
   const fits = (row: ForeignRow) =>
-    isMeant(row) && isHeld(row) && (q === undefined || begins(row['log_id']) || begins(row['notification_id']));
+    isMeant(row) &&
+    isIn(unfinished, row, breakers, now) &&
+    (q === undefined || begins(row['log_id']) || begins(row['notification_id']));
   const { rows, ...page } = await listNotifications({ source, period, filter, fits, limit, cursor, full }, deps);
   return { notifications: rows.map(view), ...page };
 }
+
+type UnfinishedStatus = (typeof UNFINISHED_STATUSES)[number];
+
+/** Whether a row of the work index is in the state, as `ops status` counts them: each in one. */
+function isIn(
+  status: UnfinishedStatus | undefined,
+  row: ForeignRow,
+  breakers: readonly BreakerStatus[],
+  now: Date,
+): boolean {
+  if (status === undefined || status === 'unfinished') return true;
+  if (holderOf(row, breakers, now) !== undefined) return status === 'held';
+  return status === STATUS_OF[stateOf(asNotification(row), now)];
+}
+
+/** What else is in the index, such as a delivered row that owes its record, is unfinished and nothing more. */
+const STATUS_OF: Readonly<Partial<Record<RowState, UnfinishedStatus>>> = {
+  due: 'due',
+  abandoned: 'due',
+  waiting: 'waiting',
+  claimed: 'in_flight',
+};
 
 /** A notification by its log_id; with a tenant also the copies of a notification_id. */
 async function findExactly(q: string, query: NotificationQuery, deps: OperatorDeps): Promise<ForeignRow[]> {

@@ -188,7 +188,8 @@ async function reads(answer: Answer) {
   await answer('list', '--status', 'dead');
   await answer('list', '--status', 'dead', '--limit', '1');
   await answer('list', '--status', 'dead', '--to', before(60 * 24));
-  await answer('list', '--status', 'due', '--from', before(60));
+  for (const status of ['unfinished', 'due', 'waiting', 'in_flight'])
+    await answer('list', '--status', status, '--from', before(60));
   await answer('list', '--status', 'FAILED', '--error-type', 'AUTH_FAILED', '--from', DAYS_AGO);
   await answer('list', '--tenant', 'tenant-2', '--scheduled-from', before(120), '--priority', 'urgent');
   await answer('list', '--sent-from', before(10), '--attempts', '2-4');

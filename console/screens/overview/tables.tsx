@@ -50,9 +50,9 @@ function PlainTable<T>({ columns, rows, keyOf }: PlainTableProps<T>) {
 
 const FIGURES = [
   { title: 'Due', name: 'due', status: 'due' },
-  { title: 'In flight', name: 'in_flight', status: 'SENDING' },
+  { title: 'In flight', name: 'in_flight', status: 'in_flight' },
   { title: 'Held', name: 'held', status: 'held' },
-  { title: 'Waiting', name: 'waiting', status: 'RETRY' },
+  { title: 'Waiting', name: 'waiting', status: 'waiting' },
   { title: 'Dead', name: 'dead', status: 'dead' },
 ] as const;
 

@@ -10,8 +10,10 @@ import { NONE } from '../../core/operator/search-filter.ts';
 export const ROLES = ['viewer', 'operator'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** `due`, `held` and `dead` list all unfinished, held or dead notifications, whatever their age; the others need a period. */
-export const LIST_STATUSES = ['due', 'held', 'dead', ...SEND_STATUSES] as const;
+/** What is unfinished: all of it, or one of its states, as `ops status` counts them. */
+export const UNFINISHED_STATUSES = ['unfinished', 'due', 'waiting', 'held', 'in_flight'] as const;
+/** These and `dead` list notifications of any age; the others are what a row's `send_status` says, within a period. */
+export const LIST_STATUSES = [...UNFINISHED_STATUSES, 'dead', ...SEND_STATUSES] as const;
 
 /** In a filter: without an error, or without an integration. */
 export const WITHOUT = NONE;

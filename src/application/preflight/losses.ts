@@ -11,7 +11,7 @@ export function lossesOf(wanted: Wanted, deployed: Holdings): Finding[] {
     const says = `The deployment would drop ${channel}, which has ${count} rows or dead letters.`;
     const remedy = [
       'Keep it in channels until they are delivered, or end them',
-      `waiting ones by npm run ops -- list --status due --channel ${channel}, then npm run ops -- cancel LOG_ID…`,
+      `unfinished ones by npm run ops -- list --status unfinished --channel ${channel}, then npm run ops -- cancel LOG_ID…`,
       `dead ones by npm run ops -- dlq drop --channel ${channel} --all`,
     ].join('; ');
     return [refused('parts', says, remedy)];

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { LIST_STATUSES } from '../../../application/contract/choices.ts';
+import { LIST_STATUSES, UNFINISHED_STATUSES } from '../../../application/contract/choices.ts';
 import { findNotifications } from '../../../application/notifications.ts';
 import { SEND_STATUSES } from '../../../core/model/notification.ts';
 import { Problem } from '../../../core/model/problem.ts';
@@ -16,7 +16,7 @@ export const addList = onDeployment({
   says: 'list notifications by state, channel, priority, tenant, error, recipient or time',
   options: {
     '--status <S>': value(
-      `${SEND_STATUSES.join(', ')}; or, of any age, due (unfinished), held (their provider is down) or dead`,
+      `of any age: ${UNFINISHED_STATUSES.join(', ')} or dead; by send_status: ${SEND_STATUSES.join(', ')}`,
       parseStatus,
     ),
     ...FILTER_OPTIONS,
@@ -27,9 +27,9 @@ export const addList = onDeployment({
     '--cursor <CURSOR>': 'start where a page ended',
   },
   help: `
-Newest first: what was created in the last 24 hours, or between --from and --to. With --status dead, all that are dead,
-the last death first; with --status due, all that are unfinished, with what is due first, and with --status held those of
-them whose provider is down.
+Newest first: what was created in the last 24 hours, or between --from and --to. Of any age: --status dead, the last death
+first, and --status unfinished, with what is due first: all that \`status\` counts as due, waiting, held (its provider is
+down) or in_flight, or one of these.
 
 Examples:
   npm run ops -- list --status dead --channel slack
@@ -39,7 +39,7 @@ Examples:
   async run(session, options) {
     const { status, limit, cursor, from, to, search: q } = options;
     const page = { status, q, limit, cursor, full: true, more: lookupFilterOf(options) };
-    // Both ends where one is given: due and dead notifications are listed at any age otherwise.
+    // Both ends where one is given: unfinished and dead notifications are listed at any age otherwise.
     const period = from === undefined && to === undefined ? {} : periodIn(options, session.clock());
     const query = { ...(await filterOf(options, session)), ...period, ...page };
     const { notifications, next_cursor } = await findNotifications(query, session).catch(badCursor);

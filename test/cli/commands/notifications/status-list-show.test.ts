@@ -100,6 +100,9 @@ describe('status', () => {
     expect((await ops.json<List>('list', '--status', 'held')).notifications).toMatchObject([
       { log_id: 'held-1', ...hold },
     ]);
+    // Each unfinished one is in one list, as in one column of the counts.
+    for (const status of ['due', 'waiting', 'in_flight'])
+      expect((await ops.json<List>('list', '--status', status, '--channel', 'webhook')).notifications).toEqual([]);
     expect(await ops.json('show', 'held-1')).toMatchObject({ notification: hold });
     const lanes = await ops.json<(LaneStatus & { breakers: object[] })[]>('status');
     const down = {
@@ -164,9 +167,15 @@ describe('list', () => {
       ['dead-1', 'dead-2', 'dead-3'],
     ],
     [
-      ['--status', 'due'],
+      ['--status', 'unfinished'],
       ['due-1', 'due-2', 'waiting-1'],
     ],
+    [
+      ['--status', 'due'],
+      ['due-1', 'due-2'],
+    ],
+    [['--status', 'waiting'], ['waiting-1']],
+    [['--status', 'in_flight'], []],
     [['--status', 'success'], ['done-1']],
     [['--status', 'dead', '--priority', 'info'], ['dead-2']],
     [
@@ -254,7 +263,7 @@ describe('list', () => {
   it.each([
     [['--cursor', 'nonsense'], '--cursor is not from this list'],
     [['--from', '1h', '--to', '2h'], 'exchange them'],
-    [['--status', 'gone'], 'It must be one of due, held, dead, PENDING'],
+    [['--status', 'gone'], 'It must be one of unfinished, due, waiting, held, in_flight, dead, PENDING'],
     [['--limit', 'many'], 'a whole number, 1 or more'],
     [['--channel', 'fax'], 'Allowed choices are email, slack, teams, webhook'],
     [['--chanel', 'slack'], "unknown option '--chanel'\n(Did you mean --channel?)"],
