@@ -111,5 +111,5 @@ it(
     }
     expect(await answer(start('replay', '--dry-run'))).toMatchObject({ matched: ROWS - dead, to_send: 0 });
   },
-  Math.max(240_000, ROWS * 100),
+  Math.max(480_000, ROWS * 200),
 );

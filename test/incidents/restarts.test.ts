@@ -20,7 +20,7 @@ it('a runtime that is stopped finishes the running attempt: after a restart noth
   expect(await flow.row('stopped')).toMatchObject({ send_status: 'SUCCESS' });
   expect(await flow.records('stopped')).toMatchObject([{ retry_status: 'SUCCESS' }]);
   expect(await flow.received('log_id=stopped')).toHaveLength(1);
-}, 120_000);
+}, 240_000);
 
 it('a runtime that is killed loses nothing: after a restart every notification reaches its final state', async () => {
   const ids = Array.from({ length: 60 }, (_, i) => `k-${i}`);
@@ -44,7 +44,7 @@ it('a runtime that is killed loses nothing: after a restart every notification r
     await setTimeout(5_000);
     const states = await Promise.all(ids.map((log_id) => flow.row(log_id)));
     return states.every(({ send_status }) => send_status === 'SUCCESS') ? true : undefined;
-  }, 150_000);
+  }, 300_000);
   for (const log_id of ids) {
     const { last_attempt, send_attempts } = await flow.row(log_id);
     const attempts = (await flow.records(log_id)).map(({ retry_attempt }) => retry_attempt);
@@ -60,4 +60,4 @@ it('a runtime that is killed loses nothing: after a restart every notification r
     equation: '61 accepted = 61 delivered',
     records_checked: 61,
   });
-}, 240_000);
+}, 420_000);

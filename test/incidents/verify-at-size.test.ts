@@ -69,5 +69,5 @@ it(
     expect(verified.violations).toMatchObject([{ rule: '1', log_id: 'lost' }]);
     expect(seconds).toBeLessThan(MOST_SECONDS);
   },
-  Math.max(240_000, ROWS * 20),
+  Math.max(600_000, ROWS * 20),
 );

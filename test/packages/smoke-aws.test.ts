@@ -23,7 +23,7 @@ function smokeOn(account: Readonly<Record<string, string>>, ...args: string[]) {
   );
 }
 
-describe('the smoke test on AWS', { timeout: 120_000 }, () => {
+describe('the smoke test on AWS', { timeout: 300_000 }, () => {
   it('prints its plan and its cost, and does nothing, with --dry-run', async () => {
     const { code, stdout } = await smoke('--dry-run', ...TARGET);
     expect(code).toBe(0);
