@@ -5,49 +5,50 @@ import { type JobLimits, pauseAfter } from '../model/job-limits.ts';
 import type { Change } from '../model/ports.ts';
 
 /**
- * The breaker of an email: `hold`, what it was refused for; `silence`, calls without an answer; `refusals`, who was refused
- * in which batch. Each function says what one event writes, and decides by the row alone.
+ * The breaker of an email, in three columns of its row: `hold`, what it was refused for; `silence`, calls in a row without
+ * an answer; `refusals`, how many were refused for which reason in each batch. While the email holds, one sender at a time
+ * makes a probe: it "asks". Each function says what one event writes, and decides by the row alone.
  */
 
 /** Why a sender makes its email hold. */
 export interface HoldCause extends Pick<Hold, 'for' | 'until' | 'message' | 'reason' | 'late'> {
-  /** Everybody was refused: what was refused until now says nothing of a recipient. */
+  /** Everybody was refused: refusals until now say nothing about single recipients. */
   readonly everybody?: true;
 }
 
 /**
- * The hold of an email after a sender was refused. A rate is asked again when it has room; anything else at growing
- * intervals, as nobody knows what an operator does meanwhile; each after four minutes at most, because the clock may come
- * a minute later (design: a hold is asked again within five).
+ * The hold of an email after a sender was refused. The probe for a rate comes when the rate has room; any other comes at
+ * growing intervals, as an operator may have mended the cause. None comes later than after four minutes: the clock, which
+ * starts it, may run a minute later, and five are promised.
  */
 export function holdAfter(known: Hold | undefined, cause: HoldCause, now: Date, limits: JobLimits): Hold {
   const at = now.toISOString();
   const { everybody: _, ...told } = cause;
   const isSame = known?.for === cause.for;
-  // Another batch was refused beside the one that asked.
+  // The refusal is that of a sender beside the one that made the probe.
   if (isSame && known.ask_at > at) return known;
   const asked = isSame ? known.asked + 1 : 0;
   const latest = isoAfter(now, cause.for === 'rate' ? limits.longest_hold_ms : askedIn(asked, limits));
   const { until = latest } = cause;
   const isLimit = cause.for === 'rate' || cause.for === 'quota';
-  // Whoever asks about a fault may find no allowance: nobody was accepted by that.
+  // A probe that finds no allowance has shown nothing about the fault: the email goes on holding for it.
   if (known !== undefined && faultOf(known) !== undefined && isLimit) {
     return { ...known, ask_at: until < latest ? until : latest };
   }
   return { ...told, asked, since: isSame ? known.since : at, ask_at: until < latest ? until : latest };
 }
 
-/** Milliseconds until what was asked so often is asked again. */
+/** Milliseconds until the next probe, after so many. */
 const askedIn = (asked: number, { longest_hold_ms, provider }: JobLimits): number =>
   Math.min(longest_hold_ms, pauseAfter(asked + 1, provider));
 
-/** Calls of a slot without an answer, in a row: one is an accident, two are a sign. */
+/** Calls of a slot in a row without an answer that make the email hold: one may be an accident. */
 const SIGN = 2;
 
 /**
- * A call had no answer. From the second one on the email holds, so that not the whole audience becomes uncertain call by
- * call, and one sender at a time makes a call for one recipient, at growing intervals, until one is answered.
- * @param sender how many calls of its slot had none, and whether it asks on behalf of all
+ * A call had no answer. From the second one on the email holds: otherwise the whole audience would become uncertain, call
+ * by call. One sender at a time makes a probe for one recipient, at growing intervals, until one is answered.
+ * @param sender how many calls of its slot had no answer, and whether this was the probe
  */
 export function afterSilence(
   { silence }: Email,
@@ -61,7 +62,7 @@ export function afterSilence(
   return { set: { silence: { calls, probes, until: isoAfter(now, askedIn(probes, limits)) } } };
 }
 
-/** A call hangs, and its slot is given away. @returns undefined where as many hang already as there are slots */
+/** A call hangs, and its slot goes to another batch. @returns undefined where as many hang already as there are slots */
 export function afterHang(
   { silence = { calls: 1 }, hung_at = [] }: Email,
   now: Date,
@@ -73,7 +74,7 @@ export function afterHang(
 }
 
 /**
- * A call was answered. The first mail that is accepted ends every hold but one of which events told: only events end that.
+ * A call was answered. The first mail that is accepted ends every hold but one that came by events: only events end that.
  * @param call whether a mail of it was accepted, and whether its batch has somebody who was refused
  * @returns undefined where the answer is no news
  */
@@ -85,7 +86,7 @@ export function afterAnswer(
   const hasTold = Object.keys(refusals.batches).length > 0;
   const isSingle = call.isAccepted && (hasTold || (hold?.late === true && call.hasRefused));
   if (silence === undefined && !isFree && !isSingle) return undefined;
-  // Who was refused while everybody was, however it was said, is no exception because the provider accepts again.
+  // Recipients who were refused along with everybody have not failed for themselves: the next round counts anew.
   const wasAll = (isFree || isSingle) && ['refused', 'sender'].includes(hold?.for ?? '');
   const next = wasAll ? nextRound(refusals) : { ...refusals, batches: {} };
   return {
@@ -94,7 +95,7 @@ export function afterAnswer(
   };
 }
 
-/** Who was refused in a batch, before it waits for others. Counts are absolute, so that telling them twice is harmless. */
+/** Adds how many were refused in a batch. The counts are absolute, so that writing them twice is harmless. */
 export function afterRefusals(
   { refusals: { round, batches } = NO_REFUSALS }: Email,
   batch_id: string,
@@ -105,21 +106,21 @@ export function afterRefusals(
 
 export const NO_REFUSALS: Refusals = { round: 0, batches: {} };
 
-/** Whatever was refused before says nothing of a recipient any more. */
+/** Counts anew, where refusals until now say nothing about single recipients. */
 export const nextRound = ({ round }: Refusals = NO_REFUSALS): Refusals => ({ round: round + 1, batches: {} });
 
-/** When the email is asked for again; undefined while nothing but its window is in the way. */
+/** When the next probe is due; undefined while the email does not hold. */
 export function askAt({ hold, silence }: Pick<Email, 'hold' | 'silence'>): string | undefined {
   const times = [hold?.ask_at, silence?.until].filter((time) => time !== undefined);
   return times.length === 0 ? undefined : times.sort().at(-1);
 }
 
-/** Whether senders that are at work stop, but for the one that asks: what they send would be refused, or lost. */
+/** Whether the senders at work stop, all but the one that makes the probe: their calls would be refused or lost. */
 export function stopsAll({ hold, silence }: Pick<Email, 'hold' | 'silence'>): boolean {
   return silence?.until !== undefined || (hold !== undefined && faultOf(hold) !== undefined);
 }
 
-/** What an operator has to mend; undefined where nobody has to. */
+/** The kind of fault that an operator has to mend; undefined for a rate or a quota. */
 export const faultOf = (hold: Hold) => FAULT_HOLDS.find((fault) => fault === hold.for);
 
 const WHY: Readonly<Record<Hold['for'], string>> = {
@@ -141,7 +142,7 @@ export function holdSentence({ for: why, reason, message = '' }: Hold): string {
   return `${isOurs ? 'its tenant may not be sent as its sender any more (ops senders)' : WHY[why]}${said}. Nobody is lost by it; it is asked again within five minutes, and goes on by itself.`;
 }
 
-/** An operator who resumes wants to know now. */
+/** Makes the next probe due now, for an operator who resumes the email. */
 export function askNow({ hold, silence }: Email, now: string): Pick<Email, 'hold' | 'silence'> {
   return {
     ...(hold && { hold: { ...hold, ask_at: now } }),

@@ -46,14 +46,14 @@ export function planBatchSlots(email: Email, batches: readonly Batch[], slots: S
     const batch = inSlots.get(slot);
     if (batch === undefined || !isInWork(batch, email, now, limits)) continue;
     const alive = batch.claim_until !== undefined && batch.claim_until > at;
-    // What a sender says again after a lost answer frees no slot of the batch's next sender.
+    // A sender that repeats its report, as the answer got lost, does not free the slot of the batch's next sender.
     if (done?.slot === slot && done.batch_id === taken.batch_id && (!alive || done.claim_id === batch.claim_id))
       continue;
     const repeat_at = repeatAt(taken, batch, limits);
     const lost = !alive && repeat_at <= at;
     const given_at = taken.given_at ?? taken.since;
     stalled ||= lost && (repeat_at === batch.claim_until || isoAfter(new Date(given_at), limits.stalled_ms) <= at);
-    // Its sender crashed before it freed the slot: the others come first, as if it had.
+    // Its sender crashed before it freed the slot, which is freed now: other batches come first.
     if (lost && (email.paused || isAside(email, taken.batch_id))) continue;
     if (lost) given[slot] = taken.batch_id;
     next[slot] = lost ? { ...taken, since: at, given_at } : taken;
@@ -63,17 +63,17 @@ export function planBatchSlots(email: Email, batches: readonly Batch[], slots: S
   const isCancelled = email.cancelled_at !== undefined;
   const waiting = batches.filter((batch) => isWaiting(batch, next, isCancelled));
   const held = holdOf(email, done, now, limits);
-  // What is only to be closed waits for nothing.
+  // A cancelled email only closes its batches, which needs no probe.
   const ask_at = isCancelled ? undefined : askAt({ ...email, ...held });
   let pace = isCancelled || email.delivery_deadline === undefined ? undefined : email.next_batch_at;
   let next_batch = email.next_batch ?? 0;
   if (!email.paused) {
     const turn = inTurn(waiting, next, { ...email, ...held });
     const due = turn.filter((batch) => dueAt(batch, isCancelled, slots) <= at);
-    // Another batch asks each time: its recipients may be the bad ones.
+    // Each probe is made by another batch: the recipients of one may be the bad ones.
     if (ask_at !== undefined)
       due.push(...due.splice(0, ((held.hold ?? email.hold)?.asked ?? 0) % Math.max(1, due.length)));
-    // While the email holds, one batch at a time asks: its turn in the window had come.
+    // While the email holds, one batch at a time has a slot. A probe does not wait for its turn in the window.
     const most = ask_at === undefined ? limits.concurrency : Object.keys(next).length > 0 ? 0 : 1;
     for (let i = 0; i < most; i++) {
       const slot = String(i);
@@ -112,7 +112,7 @@ function repeatAt({ since, given_at = since }: Slot, { status, claim_until }: Ba
   return isoAfter(new Date(since), Math.min(limits.message_ms, Math.max(limits.first_message_ms, waited)));
 }
 
-/** What the end of a sender says of its email, once: a repetition finds the slot freed. */
+/** The hold that a sender reports at its end, taken once: when it repeats the report, its slot is free. */
 function holdOf(
   { slots, hold, refusals }: Email,
   done: DoneSlot | undefined,
@@ -120,7 +120,7 @@ function holdOf(
   limits: JobLimits,
 ): Pick<Email, 'hold' | 'refusals'> {
   if (done?.hold === undefined || slots[done.slot]?.batch_id !== done.batch_id) return {};
-  // Its events were faster than its sender.
+  // Events have ended the hold while its sender was about to report it.
   if (done.hold.late && !hold?.late) return {};
   return {
     hold: holdAfter(hold, done.hold, now, limits),
@@ -128,7 +128,7 @@ function holdOf(
   };
 }
 
-/** Batches that have nobody left but who was refused come last, when all others have shown whether everybody is. */
+/** The batches in order of their turn. Those with nobody left but refused recipients come when all others are done. */
 function inTurn(waiting: readonly Batch[], slots: Readonly<Record<string, Slot>>, email: Email): readonly Batch[] {
   const others = waiting.filter(({ batch_id }) => !isAside(email, batch_id));
   return others.length > 0 || Object.keys(slots).length > 0 ? others : waiting;

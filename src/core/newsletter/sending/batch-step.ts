@@ -16,7 +16,10 @@ import {
   storedRefused,
 } from './refused-recipients.ts';
 
-/** What a sender knows of its batch: the rows as they were read last, and what its calls have shown. */
+/**
+ * What a sender knows of its batch: the rows as they were read last, and what its calls have shown. The email's breaker
+ * (lifecycle/holds.ts) lets one sender at a time probe while the email holds: `asks` says that this sender does.
+ */
 export interface Sending {
   readonly email: Email;
   readonly batch: Batch;
@@ -27,9 +30,9 @@ export interface Sending {
   readonly provider_failures: number;
   /** Calls without an answer, in a row. */
   readonly unanswered: number;
-  /** The email holds: this sender asks whether it still has to. */
+  /** The email holds, and this sender makes the probe. */
   readonly asks: boolean;
-  /** A call hung until another batch got the slot: this sender ends when it knows what became of the call. */
+  /** A call hung for so long that another batch got the slot: this sender ends when the call has. */
   readonly gave_slot_away: boolean;
   /** The provider has answered a call, since the batch has its slot or since the last pause. */
   readonly was_answered: boolean;
@@ -39,7 +42,7 @@ export interface Sending {
 export type Stop =
   /** A pause of the batch; with a cause one of the email, as its other batches would not fare better. */
   | { readonly kind: 'wait'; readonly until: string; readonly hold?: HoldCause }
-  /** The batch has nobody left but who was refused for good: others show whether everybody is. */
+  /** All that is left in the batch was refused for good: whether everybody is, other batches have to show. */
   | { readonly kind: 'aside' }
   /** The invocation's time ends: another one goes on. */
   | { readonly kind: 'continue' }
@@ -64,7 +67,7 @@ export type Step =
       readonly tried: readonly number[];
     };
 
-/** As its sender begins. */
+/** What a sender knows as it begins. */
 export function begun(email: Email, batch: Batch, slot: string): Omit<Sending, 'batch'> {
   const { since = '', given_at = since } = email.slots[slot] ?? {};
   return {
@@ -80,7 +83,7 @@ export function begun(email: Email, batch: Batch, slot: string): Omit<Sending, '
   };
 }
 
-/** Everybody is refused, or one hold replaces another: the email's other batches would not fare better. */
+/** Stops this batch and makes the email hold, as its other batches would be refused, too. */
 export const holdNow = (hold: HoldCause, now: Date): Stop => ({ kind: 'wait', until: now.toISOString(), hold });
 
 /** Whether a pending recipient used up its tries: it waits for a `retry`, which gives it new ones. */
@@ -110,26 +113,29 @@ export function nextOpen({ states }: Pick<Sending, 'states'>, number: number): C
   return states.find(({ chunk, states: codes }) => chunk > number && codes.includes(RECIPIENT_STATES.pending));
 }
 
-/** A call that is not answered leaves its recipients uncertain, and one of which events tell later shows no more with all. */
+/**
+ * Entries of a call at most. While calls get no answer, a probe has one, as its recipients may become uncertain. While
+ * events alone tell of refusals, it has as many as make an email hold: more would show no more.
+ */
 export function mostPerCall({ email: { silence, hold }, asks }: Sending, limits: JobLimits): number {
   if (silence?.until !== undefined) return 1;
   return Math.min(limits.chunk_size, asks && hold?.late ? limits.refused_recipients : limits.chunk_size);
 }
 
-/** Who asks whether everybody is still refused does not ask for the same recipients each time: they may be the bad ones. */
+/** In their order, but a probe begins further on than the one before it: the same recipients may be the bad ones. */
 export function inTurn<T>(all: readonly T[], { asks, email: { hold } }: Sending, step: number): readonly T[] {
   const from = asks && hold !== undefined && all.length > 0 ? (hold.asked * step) % all.length : 0;
   return from === 0 ? all : [...all.slice(from), ...all.slice(0, from)];
 }
 
-/** Where events refused everybody late, an acceptance shows nothing: those of the few that were accepted now tell. */
+/** Where the refusals came by events, an acceptance shows nothing: the email goes on holding until events come. */
 export function toldLater({ asks, email: { hold } }: Sending, now: Date): Stop | undefined {
   if (!asks || !hold?.late) return undefined;
   const { ask_at: _, asked: __, since: ___, ...cause } = hold;
   return holdNow(cause, now);
 }
 
-/** What is to be done before the batch can end: it ends where nothing is left. */
+/** What the sender does when no chunk has anything left to send now; undefined: the batch can end. */
 export function stepAtEnd(
   sending: Sending,
   isUnreadable: (chunk: number) => boolean,
@@ -141,10 +147,10 @@ export function stepAtEnd(
   if (until !== undefined) return { kind: 'wait', until };
   const { states, refused, email } = sending;
   if (!states.some((state) => refusedIn(refused, state).size > 0)) return undefined;
-  // Others have to show first whether everybody is refused.
+  // Whether everybody is refused, other batches have to show first.
   if (!isTold(refused)) return { kind: 'aside' };
   const { for: why, reason = '', message = reason } = email.hold ?? {};
-  // Nobody is left who could show it, and everybody was refused for the same before.
+  // No other batch could show it, and the email held for the same reason before.
   const isSame = why === 'refused' && reason in countsByReason(refused);
   return isSame ? holdNow(everybody({ for: why, reason, message }), now) : { kind: 'fail-refused' };
 }
@@ -161,7 +167,7 @@ function timesOf(state: ChunkState, { batch, refused }: Sending, now: Date, limi
   });
 }
 
-/** Somebody is left whom only a retry sends to. */
+/** The batch fails where recipients have used up their tries: only an operator's retry sends to them. */
 export function givenUp({ states, batch }: Sending, limits: JobLimits): Stop | undefined {
   const reasons = states.flatMap((state) =>
     placesOf(state.states, RECIPIENT_STATES.pending)

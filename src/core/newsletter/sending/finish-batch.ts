@@ -33,8 +33,9 @@ export interface SendReport {
 }
 
 /**
- * Ends the batch if nothing is left to send: submitted, whatever became of single recipients. Failed, if somebody is left
- * whom only a retry sends. Otherwise says when to go on. The chunks are read again, as others may have changed them.
+ * Ends the batch as submitted if nothing is left to send, whatever became of single recipients. The batch fails if there
+ * are recipients whom only an operator's retry sends to; otherwise the answer says when to go on. The chunks are read
+ * again, as others may have changed them.
  */
 export async function finishBatch(held: HeldBatch): Promise<Stop | undefined> {
   const { reader, deps } = held;
@@ -60,9 +61,9 @@ export async function finishBatch(held: HeldBatch): Promise<Stop | undefined> {
 }
 
 /**
- * Events may have shown that the provider accepted an uncertain recipient, or the first mail of one that is sent to
- * again. They write their bits first and look at the states then; here the states come first, so one of both sees the
- * other.
+ * Accepts recipients of whom an event shows that the provider took their mail: an uncertain one, or one that is sent to
+ * again and whose first mail went out. An event writes its bits and then reads the states; this reads the states and then
+ * the bits. So one of the two sees what the other has written.
  */
 export async function acceptFromEvents(held: HeldBatch): Promise<void> {
   const { batch, states } = held.known;
@@ -79,7 +80,7 @@ export async function acceptFromEvents(held: HeldBatch): Promise<void> {
   }
 }
 
-/** A shorter pause is not worth three writes. */
+/** A shorter pause, in milliseconds, is not worth the three writes of giving the slot to another batch. */
 const SHORT_PAUSE_MS = 1_000;
 
 /** Whether another batch can use the slot during a pause. */
@@ -89,7 +90,7 @@ export async function canGiveWay(until: string, held: HeldBatch): Promise<boolea
 
 /** Whether the pause is short enough to keep the slot, and the invocation long enough for a call after it. */
 export function canPause({ until, hold }: Extract<Stop, { kind: 'wait' }>, { deps, known }: HeldBatch): boolean {
-  // Another sender asks, at the email's time.
+  // The email holds: another sender makes the probe, when it is due.
   if (known.email.silence?.until !== undefined || (hold !== undefined && hold.for !== 'rate')) return false;
   const { limits, clock, remaining_ms } = deps;
   const wait = msUntil(until, clock());
@@ -103,7 +104,7 @@ export async function pauseUntil(until: string, held: HeldBatch): Promise<void> 
   await held.deps.pause(msUntil(until, held.deps.clock()));
 }
 
-/** Gives the batch back, with what the next sender needs to know. */
+/** Saves what the next sender needs to know, releases the batch and its slot, and reports why. */
 export async function leave(stop: Stop, held: HeldBatch): Promise<SendReport> {
   const { deps, known } = held;
   const { slot } = known;
@@ -161,7 +162,7 @@ function failed({ refusal, what = 'The provider refused the batch' }: Extract<St
   };
 }
 
-/** Tells the email who was refused in the batch, before it waits for others. @returns a hold, if everybody is with those of others */
+/** Adds the batch's refusals to the email before the batch waits. @returns a hold, if those of all batches make one */
 async function tellRefused(held: HeldBatch): Promise<Stop | undefined> {
   const { batch_id } = held.known.batch;
   await changeEmail(held, (email) => {

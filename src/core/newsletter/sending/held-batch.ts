@@ -22,14 +22,14 @@ export class BatchLostError extends ExplainedError {
 
 interface ClaimedBatch {
   readonly email: Email;
-  /** When the email was read, of which storage may have made a minute ago. */
+  /** When the read of the email began: with repetitions by storage, that may be a minute ago. */
   readonly read_at: Date;
   readonly content: EmailContent;
   readonly lease: BatchLease;
   readonly slot: string;
 }
 
-/** A batch in the hands of its sender: the row that it holds by an expiring claim, and the states of its chunks. */
+/** A batch that its sender holds by a lease: its row, the states of its chunks, and what the sender has learned. */
 export class HeldBatch {
   readonly content: EmailContent;
   readonly deps: SendDeps;
@@ -42,7 +42,7 @@ export class HeldBatch {
   #allowed_at: number;
   #saved_at: number;
   #writing: Promise<unknown> = Promise.resolve();
-  /** Someone else wrote the row after the states were read. */
+  /** Someone else has written the row since the states were read: the next save has to read them again. */
   #is_outdated = false;
 
   constructor({ email, content, lease, slot, read_at }: ClaimedBatch, deps: SendDeps) {
@@ -84,7 +84,7 @@ export class HeldBatch {
     return state;
   }
 
-  /** Writes a change of a chunk, unless somebody was faster, whose change is read then. */
+  /** Writes a change of a chunk. If another write came first, that is read, and the change is not made. */
   async write(what: string, state: ChunkState, next: NextState | undefined): Promise<void> {
     if (next === undefined) return;
     const changed = await this.storage(what, () => this.deps.chunks.change(state, next));
@@ -97,13 +97,13 @@ export class HeldBatch {
     this.#sending = { ...this.#sending, states };
   }
 
-  /** Writes counts when those that are stored are old: readers see progress, and a chunk costs one write less. */
+  /** Writes the counts at an interval and not for each chunk: readers see progress, and most chunks cost a write less. */
   async saveInTime(): Promise<void> {
     const { clock, limits } = this.deps;
     if (clock().getTime() - this.#saved_at >= limits.counts_ms) await this.save();
   }
 
-  /** Writes counts and a sign of life. @throws BatchLostError */
+  /** Writes the counts, which renews the lease. @throws BatchLostError */
   async save(more: Change<Batch> = { set: {} }): Promise<void> {
     while (!(await this.trySave(more))) await this.reload();
   }
@@ -148,22 +148,22 @@ export class HeldBatch {
     return saved;
   }
 
-  /** What warming limits; absent where it does not, or where the batch takes the fallback. */
+  /** Mails of the domain that is warmed; undefined where none is, or the batch goes out by the fallback domain. */
   get warmed(): WarmedMails | undefined {
     return this.#lease.row.fallback_sending_domain ? undefined : this.#warmed;
   }
 
-  /** Gives back what the sending domain did not send of what it reserved, the fallback taken or not. */
+  /** Gives back the mails of the warmed domain that were reserved and not sent. */
   async endWarming(): Promise<void> {
     await this.#warmed?.end();
   }
 
-  /** Gives signs of life until it is told to stop, also while a call, a pause or a repetition takes its time. */
+  /** Renews the lease at an interval, also during a call, a pause or a repetition. @returns ends that */
   keepClaim(): () => void {
     return this.deps.repeat(this.deps.limits.renew_ms, () => this.#alone(() => this.#renew()));
   }
 
-  /** A sign of life; one that fails is followed by the next one. */
+  /** Renews the lease, unless a save has just done so. A renewal that fails is left to the next one. */
   async #renew(): Promise<void> {
     const { clock, limits } = this.deps;
     const { row } = this.#lease;
@@ -172,7 +172,7 @@ export class HeldBatch {
     if (!(await this.#lease.tryChange({ set: {} })) && !this.#lease.lost) this.#is_outdated = true;
   }
 
-  /** One write of the row at a time: a sign of life in between would look like someone else's. */
+  /** Makes one write of the row at a time: our own renewal would look like another writer to a save under way. */
   #alone<T>(run: () => Promise<T>): Promise<T> {
     const after = this.#writing.then(run, run);
     this.#writing = after.catch(() => undefined);
@@ -184,7 +184,7 @@ export class HeldBatch {
     const { emails, clock, limits } = this.deps;
     const isOld = () => clock().getTime() - this.#checked_at >= limits.email_check_ms;
     if (!isOld()) return true;
-    // An answer that took long may be as old.
+    // A read whose answer took long may show a row that is too old, too.
     for (let reads = 0; reads < 3 && isOld(); reads++) {
       const at = clock().getTime();
       const { email_id } = this.#sending.email;

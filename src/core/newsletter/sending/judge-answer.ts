@@ -9,7 +9,7 @@ import type { RefusedPlaces } from './refused-recipients.ts';
 /** What a provider's answer means for the recipients of the call, and for the sender. */
 export interface Judgement {
   readonly outcomes: readonly EntryOutcome[];
-  /** Who was refused for good with no acceptance since: whether for themselves shows later. */
+  /** Refused for good with no acceptance after it: whether for themselves, or as everybody, shows later. */
   readonly refused: RefusedPlaces;
   /** Refusals of whole calls in a row, this one included. 0 after an answer. */
   readonly provider_failures: number;
@@ -46,12 +46,12 @@ export function judgeAnswer(answer: BulkAnswer, given: Judged): Judgement {
   }
 }
 
-/** The bad entry stood alone, or there is none: larger calls may succeed again after an acceptance. */
+/** Goes on. `larger`: after an acceptance, the next call may have twice the entries again. */
 function goOn({ entries, most, limits }: Judged, larger = false): Step {
   return { kind: 'go-on', most: larger ? Math.min(most * 2, limits.chunk_size) : most, tried: entries };
 }
 
-/** Refusals of one mail that say nothing of others, until they follow one another. */
+/** Refusals that concern one mail, unless many of them follow one another. */
 const FOR_GOOD: readonly Refusal['class'][] = ['recipient', 'content', 'unverified'];
 const isForGood = ({ class: kind }: Refusal): boolean => FOR_GOOD.includes(kind);
 
@@ -98,7 +98,7 @@ function judgeRefusal(refusal: Refusal, given: Judged): Judgement {
     case 'recipient':
     case 'content':
     case 'unverified':
-      // Until the bad one stands alone.
+      // Halved until the entry that is refused is alone in its call.
       if (entries.length > 1)
         return { ...all, step: { kind: 'go-on', most: Math.ceil(entries.length / 2), tried: [] } };
       return {

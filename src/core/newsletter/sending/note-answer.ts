@@ -22,8 +22,8 @@ import type { SendDeps } from './send-deps.ts';
 const LOOK_AHEAD = 10;
 
 /**
- * Notes on the email whether the provider answers. A refusal of a whole call says nothing: nobody became uncertain by it.
- * @returns why the sender ends
+ * Notes on the email whether the provider answers. A whole call's refusal is not noted, as it leaves nobody uncertain.
+ * @returns why the sender ends, where it does
  */
 export async function noteAnswer(answer: BulkAnswer, held: HeldBatch): Promise<Stop | undefined> {
   if (answer.kind === 'refused') return undefined;
@@ -48,11 +48,14 @@ async function noteAnswered(answers: readonly EntryAnswer[], held: HeldBatch): P
   await changeEmail(held, next);
   const { email } = held.known;
   held.note({ asks: askAt(email) !== undefined });
-  // The other slots are free, if the email held.
+  // While the email held, its other slots were empty: batches get them now.
   await held.storage('give the free slots', () => advance(email.email_id, held.deps));
 }
 
-/** An acceptance ends those who were refused before it; enough refusals with none between make the email hold. */
+/**
+ * Notes on the batch who was refused for good. An acceptance shows that those before it were refused for themselves, and
+ * they fail. Enough refusals with no acceptance between them make the email hold.
+ */
 export async function noteRefused(chunk: number, judgement: Judgement, held: HeldBatch): Promise<Stop | undefined> {
   const { refused } = judgement;
   if (isAccepted(judgement)) await failRefused(held);
@@ -64,8 +67,8 @@ export async function noteRefused(chunk: number, judgement: Judgement, held: Hel
 }
 
 /**
- * Ends those who were refused for themselves. The email is read before: it may hold meanwhile because others found that
- * everybody is refused, and then they are tried again.
+ * Fails the recipients who were refused for themselves. The email is read first: if other batches have found that
+ * everybody is refused, these recipients stay pending and are tried again.
  */
 export async function failRefused(held: HeldBatch): Promise<void> {
   const { deps, known } = held;
@@ -86,9 +89,9 @@ export async function failRefused(held: HeldBatch): Promise<void> {
 }
 
 /**
- * Gives the slot of a sender whose call hangs to another batch, which knows of that call: if its own is not answered
- * either, the email holds. A sender does it once, none does that stands in for another, and no more calls hang at once
- * than there are slots.
+ * Gives the slot of a sender whose call hangs to another batch. The email counts the call as one without an answer: one
+ * more makes it hold. A sender gives its slot away once, and not while the email already counts such a call; no more
+ * calls hang at once than there are slots.
  */
 async function giveSlotAway(held: HeldBatch): Promise<void> {
   const { gave_slot_away, email, batch, slot } = held.known;
@@ -116,7 +119,7 @@ export async function otherWaits(held: HeldBatch): Promise<boolean> {
   return later.some((batch) => batch.status === 'pending' && !isAside(email, batch.batch_id) && isDue(batch));
 }
 
-/** Others change the row, too. @returns whether it was changed */
+/** Changes the email, again on a row that others have changed. @returns whether it was changed */
 export async function changeEmail(
   held: HeldBatch,
   next: (email: Email) => Change<Email> | undefined,
@@ -133,7 +136,7 @@ export async function changeEmail(
   return changed !== undefined;
 }
 
-/** A call that hangs keeps nobody else waiting: its slot is given away, and the sender waits without one. */
+/** Waits for a call. If it hangs, its slot is given to another batch, and the sender goes on waiting without one. */
 export async function whileSlotServes(call: Promise<BulkAnswer>, held: HeldBatch): Promise<BulkAnswer> {
   let giving: Promise<void> | undefined;
   const stop = held.deps.repeat(held.deps.limits.hang_ms, () => {
@@ -148,7 +151,7 @@ export async function whileSlotServes(call: Promise<BulkAnswer>, held: HeldBatch
   }
 }
 
-/** What is kept of an invocation for the queue, when storage does not take an outcome. */
+/** Milliseconds of an invocation that are kept for queueing an outcome that storage does not take. */
 const QUEUE_MS = 5_000;
 
 /**

@@ -14,9 +14,9 @@ export interface RefusedRecipients {
   readonly round: number;
   /** Reasons by place, `<chunk>-<n>`. */
   readonly places: ReadonlyMap<string, string>;
-  /** The turn in which the email was told of them. */
+  /** The turn in which the email's count got them. */
   readonly told: Suspects['told'];
-  /** When the batch was given its slot: a message that comes again, or another sender, is of the same turn. */
+  /** When the batch was given its slot. A repeated message and another sender of the same slot have the same turn. */
   readonly turn: string;
 }
 
@@ -51,7 +51,7 @@ export function noRefused({ round, turn }: RefusedRecipients): RefusedRecipients
   return { round, places: NOBODY, told: undefined, turn };
 }
 
-/** What was refused before everybody was found to be refused says nothing of a recipient. */
+/** None, if everybody was found to be refused since: such refusals say nothing about single recipients. */
 export function refusedSince(email: Email, refused: RefusedRecipients): RefusedRecipients {
   const round = roundOf(email);
   return round === refused.round ? refused : noRefused({ ...refused, round });
@@ -65,7 +65,7 @@ export function withRefused(refused: RefusedRecipients, chunk: number, places: R
 export const isRefused = ({ places }: RefusedRecipients, chunk: number, n: number): boolean =>
   places.has(placeOf(chunk, n));
 
-/** The email counts them, and other batches had their turn: a sender may have died before it gave the slot to them. */
+/** Whether the email counts them since an earlier turn, so that other batches had the slot in between. */
 export const isTold = ({ told, turn }: RefusedRecipients): boolean => told !== undefined && told !== turn;
 
 /** How many, by reason. */
@@ -90,13 +90,13 @@ export function refusedIn({ places }: RefusedRecipients, { chunk, states }: Chun
   return new Map(found);
 }
 
-/** How many were refused for the reason, those that other batches have told of included. */
+/** How many were refused for the reason, in this batch and in those whose refusals the email counts. */
 function countOf(reason: string, { refused, email, batch }: Known): number {
   const others = Object.entries(email.refusals?.batches ?? {}).filter(([batch_id]) => batch_id !== batch.batch_id);
   return others.reduce((sum, [, counts]) => sum + (counts[reason] ?? 0), countsByReason(refused)[reason] ?? 0);
 }
 
-/** A sender that found everybody to be refused died before its email knew. */
+/** Whether they alone make the email hold: a sender may have died between finding that and writing it. */
 export const areAll = (refused: RefusedRecipients, { refused_recipients }: Limit): boolean =>
   Object.values(countsByReason(refused)).some((count) => count >= refused_recipients);
 
@@ -114,12 +114,12 @@ export function holdForAll(places: RefusedPlaces, known: Known, limits: Limit): 
   return undefined;
 }
 
-/** The same for what batches have told of, which keep no more than the reason. */
+/** The same by the email's counts, which keep the reason and no message. */
 export function holdForTold(known: Known, { refused_recipients }: Limit): HoldCause | undefined {
   const reasons = Object.keys(countsByReason(known.refused));
   const reason = reasons.find((one) => countOf(one, known) >= refused_recipients);
   return reason === undefined ? undefined : everybody({ for: 'refused', reason, message: reason });
 }
 
-/** Everybody is refused: what was refused until now says nothing of a recipient. */
+/** Marks the cause as one for everybody: refusals until now say nothing about single recipients. */
 export const everybody = (cause: HoldCause): HoldCause => ({ ...cause, everybody: true });

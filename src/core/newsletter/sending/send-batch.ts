@@ -40,7 +40,7 @@ export async function sendBatch(message: BatchMessage, deps: SendDeps): Promise<
     for (;;) {
       const halted = await sendPass(held);
       const stop = halted ?? (await finishBatch(held));
-      // Others fare better where single recipients are waited for, or where a call was refused among ones that were not.
+      // The wait concerns this batch alone, for single recipients or after one refused call, so another may use the slot.
       const isAlone = stop?.kind === 'wait' && stop.hold === undefined && (!halted || held.known.was_answered);
       const givesWay = isAlone && (await canGiveWay(stop.until, held));
       if (stop?.kind === 'wait' && !givesWay && canPause(stop, held)) {
@@ -58,7 +58,7 @@ export async function sendBatch(message: BatchMessage, deps: SendDeps): Promise<
     throw error;
   } finally {
     stopKeeping();
-    // What storage does not take stays reserved for its day.
+    // If storage refuses, the reserved mails stay reserved until the day ends.
     await held.endWarming().catch(() => undefined);
   }
 }

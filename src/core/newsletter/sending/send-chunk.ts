@@ -73,8 +73,8 @@ export async function sendChunk(key: ChunkKey, held: HeldBatch): Promise<Stop | 
 }
 
 /**
- * The mails that the sending domain may send now while it is warmed; the batch takes the fallback for those beyond. No
- * call is under way when the day ends: nobody knows of which day its mails would be.
+ * The mails that the sending domain may still send today while it is warmed. When there are none, the batch goes out by
+ * the fallback domain. No call starts that the end of the day would cut: nobody would know to which day its mails count.
  */
 async function ownMails(held: HeldBatch): Promise<number | Stop> {
   const { clock, limits } = held.deps;
@@ -123,10 +123,10 @@ async function makeCall(planned: PlannedCall, held: HeldBatch): Promise<Step> {
   const { entries, most } = planned;
   const notMade: Step = { kind: 'go-on', most, tried: [] };
   if (remaining_ms() < limits.call_timeout_ms + limits.record_reserve_ms + SLACK_MS) return { kind: 'continue' };
-  // What can fail without a call fails before the claim: nobody becomes uncertain by it.
+  // The content is made before the claim: if that fails, nobody becomes uncertain.
   const content = await callContent(planned, held).catch((error: unknown) => whyNoContent(error, planned, held));
   if ('kind' in content) return content;
-  // Once the claim has run out, as when storage answers late, another sender may have the batch and the slot.
+  // If storage answered late, the lease may have run out, and another sender may have the batch: saving shows it.
   while (!isLeased(held.known.batch, clock())) await held.save();
   const claimed = await claim(planned, held);
   if (claimed === undefined) return notMade;
@@ -167,7 +167,7 @@ async function afterCall(
   if (judgement.limited !== undefined) await pacing.refused(judgement.limited).catch(() => undefined);
   const found = silent ?? refused ?? (isAccepted(judgement) ? toldLater(held.known, clock()) : undefined);
   if (found !== undefined) return found;
-  // Another batch has the slot; an operator's matter is told all the same.
+  // Another batch has the slot now, so this sender ends. A failure that an operator has to mend is still reported.
   const { step } = judgement;
   return held.known.gave_slot_away && step.kind !== 'fail' ? { kind: 'halt' } : step;
 }
@@ -187,7 +187,7 @@ async function claim({ state, entries, excluded }: PlannedCall, held: HeldBatch)
     if (next === undefined) throw new Error('A call without entries was planned.');
     return chunks.change(state, next);
   });
-  // A claim whose answer was lost, and that was repeated later with another time, is found in the chunk.
+  // The claim may have been applied although its answer was lost: then the chunk has this call.
   const claimed = changed ?? (await held.reloadState(keyOf(state)));
   held.keep(claimed);
   const { call } = claimed;
@@ -203,7 +203,7 @@ async function callContent({ chunk, entries }: PlannedCall, held: HeldBatch): Pr
   };
 }
 
-/** A post that cannot be rendered, or keys that cannot be had: tried again like a call, then the batch fails with the reason. */
+/** The post cannot be rendered, or a key not be read: retried like a refused call; in the end the batch fails. */
 function whyNoContent(error: unknown, { entries, state, most }: PlannedCall, held: HeldBatch): Stop {
   const { limits, clock } = held.deps;
   // Only our own words are sure to hold nothing of the post or of a person.
