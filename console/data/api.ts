@@ -1,6 +1,7 @@
 import type { ProblemBody } from '../../src/application/contract/fields.ts';
 import type { ConsoleRoutes, RouteKey } from '../../src/application/routes.ts';
 import { pathSegment } from '../../src/http/paths.ts';
+import { t } from '../language/language.ts';
 import { accessToken, sessionEnded } from './sign-in/sign-in.ts';
 
 export type GetRoute = Extract<RouteKey, `GET ${string}`>;
@@ -24,10 +25,12 @@ export class ProblemError extends Error {
 
 const UNREACHABLE: ProblemBody = {
   type: 'about:blank',
-  title: 'The console cannot be reached',
+  title: t('The console cannot be reached'),
   status: 0,
-  detail: 'The request got no answer.',
-  remedy: 'Check that the program which serves this page still runs, and the network. The page tries again by itself.',
+  detail: t('The request got no answer.'),
+  remedy: t(
+    'Check that the program which serves this page still runs, and the network. The page tries again by itself.',
+  ),
 };
 
 /** The last answer per URL, so that a poll that finds nothing new costs a 304. */
@@ -72,7 +75,12 @@ export async function write<K extends PostRoute>(route: K, params: Params, body:
 
 export function problemOf(error: unknown): ProblemBody {
   if (error instanceof ProblemError) return error.problem;
-  return { ...UNREACHABLE, title: 'The page has a defect', detail: String(error), remedy: 'Load the page again.' };
+  return {
+    ...UNREACHABLE,
+    title: t('The page has a defect'),
+    detail: String(error),
+    remedy: t('Load the page again.'),
+  };
 }
 
 function urlOf(route: string, params: Params, query: object): string {
@@ -105,10 +113,10 @@ async function bodyOf(response: Response): Promise<unknown> {
     throw new ProblemError({
       ...UNREACHABLE,
       status: response.status,
-      detail: `The answer ${response.status} is not JSON.`,
+      detail: t('The answer {status} is not JSON.', { status: response.status }),
     });
   }
   if (response.ok) return body;
   const problem: Partial<ProblemBody> = typeof body === 'object' && body !== null ? body : {};
-  throw new ProblemError({ ...UNREACHABLE, title: 'The request was refused', ...problem, status: response.status });
+  throw new ProblemError({ ...UNREACHABLE, title: t('The request was refused'), ...problem, status: response.status });
 }

@@ -4,6 +4,7 @@ import type { SessionView } from '../../src/application/contract/overview.ts';
 import { ProblemError, problemOf, read } from '../data/api.ts';
 import { SessionContext, type SignedOut, type SignIn } from '../data/session.ts';
 import { onSignedOut, sessionEnded, signIn, signOut } from '../data/sign-in/sign-in.ts';
+import { t } from '../language/language.ts';
 import { followLinks } from '../navigation/router.ts';
 import { Button } from '../parts/button.tsx';
 import { Empty, Loading, Problem } from '../parts/states.tsx';
@@ -58,11 +59,11 @@ export function App() {
   return (
     <main class="alone">
       <h1 class="visually-hidden">notification-retry</h1>
-      {now.state === 'starting' && <Loading what="the console" lines={3} />}
+      {now.state === 'starting' && <Loading what={t('the console')} lines={3} />}
       {now.state === 'out' && (
-        <Empty icon="keys" title="Sign in" text={now.signIn.why}>
+        <Empty icon="keys" title={t('Sign in')} text={now.signIn.why}>
           <p>{now.signIn.remedy}</p>
-          {now.signIn.again !== undefined && <Button name="Sign in" kind="primary" onClick={now.signIn.again} />}
+          {now.signIn.again !== undefined && <Button name={t('Sign in')} kind="primary" onClick={now.signIn.again} />}
         </Empty>
       )}
       {now.state === 'failed' && (
@@ -79,5 +80,5 @@ export function App() {
 function SignOut() {
   const leave = signOut();
   if (leave === undefined) return null;
-  return <Button name="Sign out" onClick={() => void leave()} />;
+  return <Button name={t('Sign out')} onClick={() => void leave()} />;
 }

@@ -1,5 +1,6 @@
 import type { ComponentType } from 'preact';
 import type { SessionView } from '../../src/application/contract/overview.ts';
+import { t } from '../language/language.ts';
 import type { IconName } from '../parts/icon.tsx';
 import { AuditScreen } from '../screens/audit.tsx';
 import { DeadLettersScreen } from '../screens/dead-letters.tsx';
@@ -27,24 +28,24 @@ export interface Screen {
 }
 
 const SCREENS: readonly Screen[] = [
-  { path: '/', title: 'Overview', show: OverviewScreen, icon: 'overview', key: 'o' },
-  { path: '/notifications', title: 'Notifications', show: NotificationsScreen, icon: 'notifications', key: 'n' },
-  { path: '/notifications/:id', title: 'Notification', show: NotificationScreen },
-  { path: '/dead-letters', title: 'Dead letters', show: DeadLettersScreen, icon: 'dead', key: 'd' },
-  { path: '/operations', title: 'Operations', show: OperationsScreen, icon: 'operations', key: 'b' },
+  { path: '/', title: t('Overview'), show: OverviewScreen, icon: 'overview', key: 'o' },
+  { path: '/notifications', title: t('Notifications'), show: NotificationsScreen, icon: 'notifications', key: 'n' },
+  { path: '/notifications/:id', title: t('Notification'), show: NotificationScreen },
+  { path: '/dead-letters', title: t('Dead letters'), show: DeadLettersScreen, icon: 'dead', key: 'd' },
+  { path: '/operations', title: t('Operations'), show: OperationsScreen, icon: 'operations', key: 'b' },
   {
     path: '/newsletters',
-    title: 'Newsletters',
+    title: t('Newsletters'),
     show: NewslettersScreen,
     icon: 'newsletters',
     needs: 'newsletters',
     key: 'e',
   },
-  { path: '/newsletters/emails/:id', title: 'E-mail', show: EmailScreen },
-  { path: '/newsletters/members', title: 'Members', show: MembersScreen },
-  { path: '/newsletters/members/:id', title: 'Member', show: MemberScreen },
-  { path: '/keys', title: 'Keys', show: KeysScreen, icon: 'keys', needs: 'keys', key: 'k' },
-  { path: '/audit', title: 'Audit log', show: AuditScreen, icon: 'audit', key: 'a' },
+  { path: '/newsletters/emails/:id', title: t('E-mail'), show: EmailScreen },
+  { path: '/newsletters/members', title: t('Members'), show: MembersScreen },
+  { path: '/newsletters/members/:id', title: t('Member'), show: MemberScreen },
+  { path: '/keys', title: t('Keys'), show: KeysScreen, icon: 'keys', needs: 'keys', key: 'k' },
+  { path: '/audit', title: t('Audit log'), show: AuditScreen, icon: 'audit', key: 'a' },
 ];
 
 export function offered({ lacks = [] }: Pick<SessionView, 'lacks'>): readonly Screen[] {

@@ -3,6 +3,7 @@ import { useContext, useEffect, useErrorBoundary, useMemo, useState } from 'prea
 import { problemOf } from '../data/api.ts';
 import { SessionContext } from '../data/session.ts';
 import { signOut } from '../data/sign-in/sign-in.ts';
+import { language, switchLanguage, t } from '../language/language.ts';
 import { SHORTCUTS, shortcutsOn, switchShortcuts, useKeys } from '../navigation/keys.ts';
 import { navigate, usePlace } from '../navigation/router.ts';
 import { type Theme, useTheme } from '../navigation/theme.ts';
@@ -15,10 +16,16 @@ import { Toasts } from '../parts/toasts.tsx';
 import { offered, screenOf } from './screens.ts';
 
 const THEMES = {
-  system: { icon: 'system', name: 'Theme: as the system' },
-  light: { icon: 'light', name: 'Theme: light' },
-  dark: { icon: 'darkness', name: 'Theme: dark' },
+  system: { icon: 'system', name: t('Theme: as the system') },
+  light: { icon: 'light', name: t('Theme: light') },
+  dark: { icon: 'darkness', name: t('Theme: dark') },
 } as const satisfies Record<Theme, object>;
+
+/** The button speaks the language that it leads to. */
+const OTHER_LANGUAGE =
+  language === 'ja'
+    ? ({ lang: 'en', name: 'Show in English' } as const)
+    : ({ lang: 'ja', name: '日本語で表示' } as const);
 
 /** Navigation beside the screen, shortcuts, and what lies above all screens. */
 export function AppShell() {
@@ -32,7 +39,7 @@ export function AppShell() {
   const leave = signOut();
 
   useEffect(() => {
-    document.title = `${found?.screen.title ?? 'Not found'} · notification-retry`;
+    document.title = `${found?.screen.title ?? t('Not found')} · notification-retry`;
     setMenu(false);
   }, [found?.screen]);
   useKeys(
@@ -52,7 +59,7 @@ export function AppShell() {
   return (
     <div class="shell-layout">
       <a class="skip" href="#main">
-        Skip to the content
+        {t('Skip to the content')}
       </a>
       <header class={`sidebar${menu ? ' is-open' : ''}`}>
         <Brand />
@@ -61,13 +68,13 @@ export function AppShell() {
           class="icon-button menu-button"
           aria-expanded={menu}
           aria-controls="navigation"
-          aria-label="Menu"
+          aria-label={t('Menu')}
           onClick={() => setMenu(!menu)}
         >
           <Icon name={menu ? 'close' : 'menu'} />
         </button>
         <div id="navigation" class="sidebar-body">
-          <nav aria-label="Screens">
+          <nav aria-label={t('Screens')}>
             <ul>
               {screens.map(({ path: to, title, icon }) =>
                 icon === undefined ? null : (
@@ -86,21 +93,25 @@ export function AppShell() {
             <div class="sidebar-tools">
               <Button name={THEMES[theme].name} icon={THEMES[theme].icon} bare onClick={nextTheme} />
               <Button
-                name="Keyboard shortcuts"
-                title="Keyboard shortcuts (?)"
+                name={t('Keyboard shortcuts')}
+                title={t('Keyboard shortcuts (?)')}
                 icon="help"
                 bare
                 onClick={() => setHelp(true)}
               />
-              {leave !== undefined && <Button name="Sign out" icon="leave" bare onClick={() => void leave()} />}
+              <Button {...OTHER_LANGUAGE} icon="language" bare onClick={() => switchLanguage(OTHER_LANGUAGE.lang)} />
+              {leave !== undefined && <Button name={t('Sign out')} icon="leave" bare onClick={() => void leave()} />}
             </div>
           </div>
         </div>
       </header>
       <main id="main" tabIndex={-1}>
         {Show === undefined ? (
-          <ScreenFrame title="There is no such page" lead="The address is wrong, or it is of a later version.">
-            <a href="/">Go to the overview</a>
+          <ScreenFrame
+            title={t('There is no such page')}
+            lead={t('The address is wrong, or it is of a later version.')}
+          >
+            <a href="/">{t('Go to the overview')}</a>
           </ScreenFrame>
         ) : (
           <Guarded key={path}>
@@ -130,12 +141,14 @@ function Brand() {
       <div class="truncate">
         <div class="brand-name">notification-retry</div>
         <div class="faint small truncate" title={`${stage} · ${region}`}>
-          {stage === 'local' ? 'local runtime' : `${stage} · ${region}`}
+          {stage === 'local' ? t('local runtime') : `${stage} · ${region}`}
         </div>
       </div>
     </div>
   );
 }
+
+const ROLES = { viewer: t('viewer'), operator: t('operator') } as const;
 
 function Who() {
   const { who, role } = useContext(SessionContext);
@@ -144,15 +157,17 @@ function Who() {
       <div class="truncate" title={who}>
         {who}
       </div>
-      <div class="faint">{role}</div>
+      <div class="faint">{ROLES[role]}</div>
     </div>
   );
 }
 
 function Help({ screens, onClose }: { readonly screens: ReturnType<typeof offered>; readonly onClose: () => void }) {
-  const going = screens.flatMap(({ key, title }) => (key ? [{ keys: `g ${key}`, does: `Go to ${title}` }] : []));
+  const going = screens.flatMap(({ key, title }) =>
+    key ? [{ keys: `g ${key}`, does: t('Go to {title}', { title }) }] : [],
+  );
   return (
-    <Dialog title="Keyboard shortcuts" onClose={onClose}>
+    <Dialog title={t('Keyboard shortcuts')} onClose={onClose}>
       <dl class="pairs">
         {[...SHORTCUTS, ...going].map(({ keys, does }) => (
           <div key={keys}>
@@ -171,7 +186,7 @@ function Help({ screens, onClose }: { readonly screens: ReturnType<typeof offere
           defaultChecked={shortcutsOn()}
           onChange={({ currentTarget }) => switchShortcuts(currentTarget.checked)}
         />
-        <span>Keys are shortcuts in this browser</span>
+        <span>{t('Keys are shortcuts in this browser')}</span>
       </label>
     </Dialog>
   );

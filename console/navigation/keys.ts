@@ -1,4 +1,5 @@
 import { useLayoutEffect } from 'preact/hooks';
+import { t } from '../language/language.ts';
 
 /** A key, or two keys in a row ("g o"), with what it does. */
 export interface Shortcut {
@@ -59,12 +60,12 @@ function isMeantElsewhere(target: EventTarget | null): boolean {
 
 /** Beside them, each screen of the navigation has its own. */
 export const SHORTCUTS: readonly Shortcut[] = [
-  { keys: '/', does: 'Search notifications' },
-  { keys: 'j', does: 'Next row, or next notification of the list' },
-  { keys: 'k', does: 'Previous row, or previous notification' },
-  { keys: 'Enter', does: 'Open the row' },
-  { keys: 'x', does: 'Select the row' },
-  { keys: 'p', does: 'Pause the list of notifications, or follow it' },
-  { keys: 't', does: 'Change the theme' },
-  { keys: '?', does: 'Show this list' },
+  { keys: '/', does: t('Search notifications') },
+  { keys: 'j', does: t('Next row, or next notification of the list') },
+  { keys: 'k', does: t('Previous row, or previous notification') },
+  { keys: 'Enter', does: t('Open the row') },
+  { keys: 'x', does: t('Select the row') },
+  { keys: 'p', does: t('Pause the list of notifications, or follow it') },
+  { keys: 't', does: t('Change the theme') },
+  { keys: '?', does: t('Show this list') },
 ];

@@ -1,3 +1,4 @@
+import { t } from '../language/language.ts';
 import { Icon, type IconName } from './icon.tsx';
 
 interface ButtonProps {
@@ -9,6 +10,8 @@ interface ButtonProps {
   readonly icon?: IconName;
   readonly kind?: 'plain' | 'primary' | 'link' | 'filter';
   readonly disabled?: boolean;
+  /** Where it is not the page's. */
+  readonly lang?: string;
   readonly title?: string | undefined;
   readonly onClick: () => void;
 }
@@ -31,7 +34,7 @@ export function Button({ name, more, icon, bare = false, kind = 'plain', ...prop
   );
 }
 
-export const VIEWERS = 'Your role is viewer: only operators change anything.';
+export const VIEWERS = t('Your role is viewer: only operators change anything.');
 
 /** Why the button beside it is disabled. */
 export function Why({ children }: { readonly children: string }) {

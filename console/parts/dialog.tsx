@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import type { ProblemBody } from '../../src/application/contract/fields.ts';
 import { useDecision } from '../data/decision.ts';
+import { t } from '../language/language.ts';
 import { Button, Why } from './button.tsx';
 import { Ops, Shell } from './shell-command.tsx';
 import { Problem } from './states.tsx';
@@ -34,7 +35,7 @@ export function Dialog({ title, onClose, children, stays = false, wide = false, 
       <div class="dialog">
         <header>
           <h2 id={heading}>{title}</h2>
-          <Button name="Close" icon="close" bare onClick={() => dialog.current?.close()} />
+          <Button name={t('Close')} icon="close" bare onClick={() => dialog.current?.close()} />
         </header>
         <div class="dialog-body">{children}</div>
         {actions !== undefined && <footer>{actions}</footer>}
@@ -106,7 +107,7 @@ interface ConfirmProps extends Omit<DialogProps, 'actions'> {
 
 /** Asks for one decision: what it does, how the shell does it, why it was refused, and two buttons. */
 export function Confirm({ act, onAct, children, problem, command, ...props }: ConfirmProps) {
-  const { keep = 'Leave it', danger = false, because, disabled = because !== undefined, ops, ...dialog } = props;
+  const { keep = t('Leave it'), danger = false, because, disabled = because !== undefined, ops, ...dialog } = props;
   const sends = typeof onAct === 'string' ? { type: 'submit', form: onAct } : { type: 'button', onClick: onAct };
   return (
     <Dialog
@@ -122,8 +123,8 @@ export function Confirm({ act, onAct, children, problem, command, ...props }: Co
       }
     >
       {children}
-      {command !== undefined && <Shell label="The same in the shell" command={command} />}
-      {ops !== undefined && <Ops label="The same in the shell" command={ops} />}
+      {command !== undefined && <Shell label={t('The same in the shell')} command={command} />}
+      {ops !== undefined && <Ops label={t('The same in the shell')} command={ops} />}
       {problem !== undefined && <Problem problem={problem} />}
     </Dialog>
   );

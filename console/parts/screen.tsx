@@ -1,5 +1,6 @@
 import { type ComponentChildren, Fragment } from 'preact';
 import { useId } from 'preact/hooks';
+import { said, t } from '../language/language.ts';
 import { hrefOf } from '../navigation/router.ts';
 import type { Tone } from './badge.tsx';
 import { Ops } from './shell-command.tsx';
@@ -110,7 +111,7 @@ export function Remedy({ title, tone = 'bad', todo, ops, children }: RemedyProps
       {children}
       {todo !== undefined && (
         <p>
-          <strong>What to do:</strong> {todo}
+          <strong>{t('What to do:')}</strong> {said(todo)}
         </p>
       )}
       {ops !== undefined && <Ops command={ops} />}

@@ -1,4 +1,5 @@
 import { CONDITIONS } from '../../src/application/contract/choices.ts';
+import { said, t } from '../language/language.ts';
 import { channelName } from './words.ts';
 
 interface SelectProps<T extends string> {
@@ -50,9 +51,9 @@ export function ConditionSelects({ of = ALL, values, onChange }: ConditionSelect
     return (
       <Select
         key={name}
-        label={label}
+        label={said(label)}
         value={values[name]}
-        all={`Any ${label.toLowerCase()}`}
+        all={t('Any {what}', { what: said(label).toLowerCase() })}
         onChange={(value) => onChange({ [name]: value })}
         options={options as readonly string[]}
         nameOf={NAMES[name]}

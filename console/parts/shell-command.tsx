@@ -1,6 +1,7 @@
 import { useContext, useState } from 'preact/hooks';
 import type { ShellCommand } from '../../src/application/contract/fields.ts';
 import { opsCommand, SessionContext } from '../data/session.ts';
+import { said, t } from '../language/language.ts';
 import { Button } from './button.tsx';
 
 /** A line for the shell with a button that copies it. */
@@ -17,7 +18,7 @@ export function Shell({ label, command }: ShellCommand) {
       <div class="shell-line">
         <code>{command}</code>
         <Button
-          name={copied ? 'Copied' : `Copy: ${label || command}`}
+          name={copied ? t('Copied') : t('Copy: {command}', { command: label || command })}
           icon={copied ? 'check' : 'copy'}
           bare
           onClick={copy}
@@ -28,7 +29,7 @@ export function Shell({ label, command }: ShellCommand) {
 }
 
 /** A command of `ops`, with what this console's session needs. */
-export function Ops({ label = 'In the shell', command }: { readonly label?: string; readonly command: string }) {
+export function Ops({ label = t('In the shell'), command }: { readonly label?: string; readonly command: string }) {
   return <Shell label={label} command={opsCommand(command, useContext(SessionContext))} />;
 }
 
@@ -55,9 +56,9 @@ export function ShellCommands({ commands, open = false }: ShellCommandsProps) {
   if (commands.length === 0) return null;
   return (
     <details class="shell-commands" open={open}>
-      <summary>In the shell</summary>
+      <summary>{t('In the shell')}</summary>
       {commands.map((command) => (
-        <Shell key={command.label + command.command} {...command} />
+        <Shell key={command.label + command.command} label={said(command.label)} command={command.command} />
       ))}
     </details>
   );

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { ProblemBody } from '../../src/application/contract/fields.ts';
 import type { Reading } from '../data/use-read.ts';
+import { said, t } from '../language/language.ts';
 import { Button } from './button.tsx';
 import { Icon, type IconName } from './icon.tsx';
 import { Ops, Shell } from './shell-command.tsx';
@@ -17,8 +18,8 @@ export interface EmptyProps {
 /** Nothing matches: the same list without filters is one click away. */
 export const noResults = (href: string): EmptyProps => ({
   icon: 'search',
-  title: 'No results for these filters',
-  next: { href, name: 'Clear filters' },
+  title: t('No results for these filters'),
+  next: { href, name: t('Clear filters') },
 });
 
 export function Empty({ icon = 'check', title, text, next, children }: EmptyProps) {
@@ -47,7 +48,7 @@ export function Empty({ icon = 'check', title, text, next, children }: EmptyProp
 export function Loading({ lines = 6, what }: { readonly lines?: number; readonly what: string }) {
   return (
     <div class="rows" role="status">
-      <span class="visually-hidden">Loading {what}</span>
+      <span class="visually-hidden">{t('Loading {what}', { what })}</span>
       {Array.from({ length: lines }, (_, line) => (
         <div key={line} class="skeleton" />
       ))}
@@ -80,22 +81,22 @@ export function Problem({ problem, onRetry }: { readonly problem: ProblemBody; r
     <div class="problem remedy tone-bad" role="alert">
       <Icon name="alert" />
       <div class="rows tight">
-        <h2>{denied ? 'You do not have the right for this' : problem.title}</h2>
-        <p>{problem.detail}</p>
+        <h2>{denied ? t('You do not have the right for this') : said(problem.title)}</h2>
+        <p>{said(problem.detail)}</p>
         {problem.errors?.map(({ path, message }) => (
           <p key={path + message}>
-            <code>{path}</code> {message}
+            <code>{path}</code> {said(message)}
           </p>
         ))}
         <p>
-          <strong>What to do:</strong> {problem.remedy}
+          <strong>{t('What to do:')}</strong> {said(problem.remedy)}
         </p>
         {problem.command === undefined ? (
           <Ops command="status" />
         ) : (
-          <Shell label="In the shell" command={problem.command} />
+          <Shell label={t('In the shell')} command={problem.command} />
         )}
-        {onRetry !== undefined && problem.status !== 404 && <Button name="Try again" onClick={onRetry} />}
+        {onRetry !== undefined && problem.status !== 404 && <Button name={t('Try again')} onClick={onRetry} />}
       </div>
     </div>
   );

@@ -1,10 +1,11 @@
 import { useEffect, useState } from 'preact/hooks';
+import { count, locale, t } from '../language/language.ts';
 
 const UNITS = [
-  { name: 'd', ms: 86_400_000 },
-  { name: 'h', ms: 3_600_000 },
-  { name: 'min', ms: 60_000 },
-  { name: 's', ms: 1_000 },
+  { ms: 86_400_000, says: (n: string) => t('{n} d', { n }) },
+  { ms: 3_600_000, says: (n: string) => t('{n} h', { n }) },
+  { ms: 60_000, says: (n: string) => t('{n} min', { n }) },
+  { ms: 1_000, says: (n: string) => t('{n} s', { n }) },
 ] as const;
 
 /** How often relative times are brought up to date. */
@@ -45,36 +46,23 @@ function exactTime(at: string): string {
 /** The exact time in the reader's zone and words alone. */
 export const localTime = (at: string): string => EXACT.format(new Date(at));
 
-const EXACT = exactFormat();
-
-/** A browser may name a locale that it does not know itself, such as `en-US@posix`. */
-function exactFormat(): Intl.DateTimeFormat {
-  const style = { dateStyle: 'medium', timeStyle: 'long' } as const;
-  try {
-    return new Intl.DateTimeFormat(undefined, style);
-  } catch {
-    return new Intl.DateTimeFormat('en-GB', style);
-  }
-}
+const EXACT = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'long' });
 
 /** `3 min ago`, `in 2 h`, `now` */
 function relative(ms: number): string {
-  const text = duration(Math.abs(ms));
-  if (Math.abs(ms) < 1_000) return 'now';
-  return ms > 0 ? `in ${text}` : `${text} ago`;
+  const time = duration(Math.abs(ms));
+  if (Math.abs(ms) < 1_000) return t('now');
+  return ms > 0 ? t('in {time}', { time }) : t('{time} ago', { time });
 }
 
 export function duration(ms: number): string {
-  if (ms < 1_000) return `${Math.round(ms)} ms`;
-  const unit = UNITS.find(({ ms: length }) => ms >= length) ?? { name: 's', ms: 1_000 };
-  const count = ms / unit.ms;
-  return `${unit.name === 's' && count < 10 && count % 1 !== 0 ? count.toFixed(1) : Math.floor(count)} ${unit.name}`;
+  if (ms < 1_000) return t('{n} ms', { n: Math.round(ms) });
+  const { ms: length, says } = UNITS.find((unit) => ms >= unit.ms) ?? UNITS[3];
+  const number = ms / length;
+  return says(length === 1_000 && number < 10 && number % 1 !== 0 ? number.toFixed(1) : String(Math.floor(number)));
 }
 
 export const about = (value: number): string => (value === 0 ? '0' : `≈ ${count(value)}`);
-
-/** `1,234`, the same for every reader, so that a figure can be compared with a log. */
-export const count = (value: number): string => value.toLocaleString('en-US');
 
 /** As an input of the browser takes it: in the time zone of whoever looks. */
 export function localInput(at: string | undefined): string | undefined {

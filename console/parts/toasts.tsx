@@ -3,6 +3,7 @@ import type { ProblemBody } from '../../src/application/contract/fields.ts';
 import { problemOf } from '../data/api.ts';
 import { newRequestId } from '../data/decision.ts';
 import { opsCommand, SessionContext } from '../data/session.ts';
+import { said, t } from '../language/language.ts';
 import { Button } from './button.tsx';
 import { Icon } from './icon.tsx';
 import { Shell } from './shell-command.tsx';
@@ -27,7 +28,7 @@ export function showToast(kind: Toast['kind'], text: string, command?: string): 
 
 /** A refusal where no dialog is open that could show it. */
 export function showProblem({ detail, remedy, command = '' }: ProblemBody): void {
-  showToast('failed', `${detail} ${remedy}`, command);
+  showToast('failed', `${said(detail)} ${said(remedy)}`, command);
 }
 
 /** Acts at a click, where no dialog asks before, and says what came of it. */
@@ -70,9 +71,11 @@ export function Toasts() {
           <Icon name={kind === 'done' ? 'check' : 'alert'} />
           <div class="toast-text rows">
             <p>{text}</p>
-            {command !== undefined && <Shell label="In the shell" command={command || opsCommand('status', session)} />}
+            {command !== undefined && (
+              <Shell label={t('In the shell')} command={command || opsCommand('status', session)} />
+            )}
           </div>
-          <Button name="Close the message" icon="close" bare onClick={() => close(id)} />
+          <Button name={t('Close the message')} icon="close" bare onClick={() => close(id)} />
         </div>
       ));
   return (

@@ -2,6 +2,7 @@ import { useMemo } from 'preact/hooks';
 import { quoted } from '../../src/application/contract/choices.ts';
 import type { AuditRecord } from '../../src/core/operator/audit.ts';
 import { useList } from '../data/use-list.ts';
+import { count, t } from '../language/language.ts';
 import { hrefOf, usePlace } from '../navigation/router.ts';
 import { Badge } from '../parts/badge.tsx';
 import { ScreenFrame } from '../parts/screen.tsx';
@@ -9,15 +10,15 @@ import { Select } from '../parts/select.tsx';
 import { OpsCommands } from '../parts/shell-command.tsx';
 import { noResults } from '../parts/states.tsx';
 import { type Column, ListTable } from '../parts/table.tsx';
-import { count, Time } from '../parts/time.tsx';
+import { Time } from '../parts/time.tsx';
 
 const DAYS = ['30', '90'] as const;
 
 function columns(): readonly Column<AuditRecord>[] {
   return [
-    { title: 'When', width: '6rem', narrow: 'head', cell: ({ at }) => <Time at={at} /> },
+    { title: t('When'), width: '6rem', narrow: 'head', cell: ({ at }) => <Time at={at} /> },
     {
-      title: 'Who',
+      title: t('Who'),
       width: 'minmax(8rem, 1fr)',
       narrow: 'head',
       cell: ({ who, role }) => (
@@ -26,10 +27,10 @@ function columns(): readonly Column<AuditRecord>[] {
         </a>
       ),
     },
-    { title: 'What', width: '9rem', narrow: 'line', cell: ({ what }) => what.replaceAll(/[._]/g, ' ') },
-    { title: 'On', width: 'minmax(9rem, 2fr)', narrow: 'line', cell: (entry) => <Targets entry={entry} /> },
+    { title: t('What'), width: '9rem', narrow: 'line', cell: ({ what }) => what.replaceAll(/[._]/g, ' ') },
+    { title: t('On'), width: 'minmax(9rem, 2fr)', narrow: 'line', cell: (entry) => <Targets entry={entry} /> },
     {
-      title: 'Details',
+      title: t('Details'),
       yields: 1,
       width: 'minmax(6rem, 2fr)',
       cell: ({ details }) => (
@@ -38,7 +39,7 @@ function columns(): readonly Column<AuditRecord>[] {
         </span>
       ),
     },
-    { title: 'Result', yields: 2, width: 'minmax(7rem, 1fr)', cell: ({ result }) => <Result result={result} /> },
+    { title: t('Result'), yields: 2, width: 'minmax(7rem, 1fr)', cell: ({ result }) => <Result result={result} /> },
   ];
 }
 
@@ -66,7 +67,7 @@ function Targets({ entry: { on, targets } }: { readonly entry: AuditRecord }) {
       <a class="mono" href={hrefOf('/audit', { target: first })} title={on.join(', ')}>
         {first}
       </a>
-      {targets > 1 && <span class="soft"> and {count(targets - 1)} more</span>}
+      {targets > 1 && <span class="soft"> {t('and {n} more', { n: count(targets - 1) })}</span>}
     </span>
   );
 }
@@ -74,15 +75,15 @@ function Targets({ entry: { on, targets } }: { readonly entry: AuditRecord }) {
 function Result({ result }: { readonly result: AuditRecord['result'] }) {
   if (result === undefined)
     return (
-      <Badge tone="wait" title="Its end is not known">
-        Begun
+      <Badge tone="wait" title={t('Its end is not known')}>
+        {t('Begun')}
       </Badge>
     );
   // The table keeps no order of their names. What came of nothing is said where nothing came of anything.
   const all = Object.entries(result).sort();
   const some = all.filter(([, number]) => number !== 0);
   const words = (some.length > 0 ? some : all).map(([name, number]) => `${count(number)} ${name.replaceAll('_', ' ')}`);
-  return <span class="truncate">{words.join(', ') || 'done'}</span>;
+  return <span class="truncate">{words.join(', ') || t('done')}</span>;
 }
 
 function auditCommand(filter: Readonly<Record<'days' | 'who' | 'what' | 'target', string | undefined>>): string {
@@ -111,47 +112,49 @@ export function AuditScreen() {
   return (
     <ScreenFrame
       wide
-      title="Audit log"
-      lead="Every change and every look at a recipient. Entries can be read, never changed."
+      title={t('Audit log')}
+      lead={t('Every change and every look at a recipient. Entries can be read, never changed.')}
     >
       <div class="line">
         <Select
-          label="Period"
+          label={t('Period')}
           value={days}
           options={DAYS}
-          all="Last 7 days"
-          nameOf={(option) => `Last ${option} days`}
+          all={t('Last 7 days')}
+          nameOf={(option) => t('Last {n} days', { n: option })}
           onChange={(chosen) => set({ days: chosen })}
         />
         <Select
-          label="What"
+          label={t('What')}
           value={what}
           options={kinds}
-          all="Anything"
+          all={t('Anything')}
           nameOf={(kind) => kind.replaceAll(/[._]/g, ' ')}
           onChange={(chosen) => set({ what: chosen })}
         />
         {(who ?? target) !== undefined && (
           <a class="clear" href="/audit">
-            Only {who ?? target}: show all
+            {t('Only {target}: show all', { target: who ?? target ?? '' })}
           </a>
         )}
       </div>
       <ListTable
-        label="Audit entries"
+        label={t('Audit entries')}
         columns={columns()}
         list={list}
         empty={
           (who ?? what ?? target) === undefined
             ? {
                 icon: 'audit',
-                title: 'Nothing was done in this time',
-                text: 'What operators do in the console and by commands is written down when they do it. AWS CloudTrail has what they do otherwise.',
+                title: t('Nothing was done in this time'),
+                text: t(
+                  'What operators do in the console and by commands is written down when they do it. AWS CloudTrail has what they do otherwise.',
+                ),
               }
             : noResults('/audit')
         }
       />
-      <OpsCommands of={{ 'The same list': auditCommand({ days, who, what, target }) }} />
+      <OpsCommands of={{ [t('The same list')]: auditCommand({ days, who, what, target }) }} />
     </ScreenFrame>
   );
 }

@@ -4,14 +4,15 @@ import type { DeadLetterGroup } from '../../src/application/contract/overview.ts
 import { CHANNELS } from '../../src/core/model/channels.ts';
 import { SessionContext } from '../data/session.ts';
 import { useRead } from '../data/use-read.ts';
+import { count, plural, rich, said, t } from '../language/language.ts';
 import { hrefOf, usePlace } from '../navigation/router.ts';
 import { Button, VIEWERS, Why } from '../parts/button.tsx';
 import { Dotted, Group, GroupLine, LogIds, ScreenFrame } from '../parts/screen.tsx';
 import { ConditionSelects } from '../parts/select.tsx';
 import { Ops, Shell, ShellCommands } from '../parts/shell-command.tsx';
 import { Await, Empty } from '../parts/states.tsx';
-import { count, Time } from '../parts/time.tsx';
-import { answerWords, causeWord, channelName, lowerFirst, plural } from '../parts/words.ts';
+import { Time } from '../parts/time.tsx';
+import { answerWords, causeWord, channelName, lowerFirst } from '../parts/words.ts';
 import { NewOperation } from './operations/new-operation.tsx';
 
 /** Dead notifications by cause: one repair and one action per group. */
@@ -25,23 +26,23 @@ export function DeadLettersScreen() {
   const { data, refresh } = reading;
   return (
     <ScreenFrame
-      title="Dead letters"
+      title={t('Dead letters')}
       lead={data && data.total > 0 && lead(data.total, data.groups.length, data.complete)}
     >
       <div class="line">
         <ConditionSelects of={['channel']} values={{ channel }} onChange={set} />
         {tenant !== undefined && (
           <a class="clear" href={hrefOf('/dead-letters', { channel })}>
-            All tenants, not only {tenant}
+            {rich('All tenants, not only {tenant}', { tenant })}
           </a>
         )}
       </div>
-      <Await reading={reading} what="dead letters">
+      <Await reading={reading} what={t('dead letters')}>
         {({ groups }) =>
           groups.length === 0 ? (
-            <Empty title="No dead letters">
-              <p>Nothing waits for a decision. What is given up will stand here, grouped by its cause.</p>
-              <Ops label="The same in the shell" command="dlq list" />
+            <Empty title={t('No dead letters')}>
+              <p>{t('Nothing waits for a decision. What is given up will stand here, grouped by its cause.')}</p>
+              <Ops label={t('The same in the shell')} command="dlq list" />
             </Empty>
           ) : (
             <div class="rows">
@@ -67,8 +68,11 @@ export function DeadLettersScreen() {
 }
 
 function lead(total: number, groups: number, complete: boolean): string {
-  const count = complete ? plural(total, 'notification') : `At least ${plural(total, 'notification')}`;
-  return `${count}, ${plural(groups, 'cause')}. Remove a cause, then redrive its group: each notification starts again with a full budget of retries.`;
+  const n = plural(total, 'notification');
+  return t(
+    '{n}, {causes}. Remove a cause, then redrive its group: each notification starts again with a full budget of retries.',
+    { n: complete ? n : t('At least {n}', { n }), causes: plural(groups, 'cause') },
+  );
 }
 
 interface CauseProps {
@@ -82,10 +86,13 @@ function Cause({ group, onAct }: CauseProps) {
     group;
   const type = error_type ?? failure_reason;
   const answer = answerWords(response_code, error_message);
+  const what = `${channelName(channel)}, ${type}`;
   const actions = [
-    { kind: 'redrive', name: `Redrive ${count(group.count)}`, more: 'of' },
-    { kind: 'give_up', name: 'Dismiss', more: 'the dead letters of' },
-    ...(integration === null ? [] : [{ kind: 'correct', name: 'Change integration', more: 'of' } as const]),
+    { kind: 'redrive', name: t('Redrive {n}', { n: count(group.count) }), more: t('of {what}', { what }) },
+    { kind: 'give_up', name: t('Dismiss'), more: t('the dead letters of {what}', { what }) },
+    ...(integration === null
+      ? []
+      : [{ kind: 'correct', name: t('Change integration'), more: t('of {what}', { what }) } as const]),
   ] as const;
   return (
     <Group
@@ -97,10 +104,10 @@ function Cause({ group, onAct }: CauseProps) {
           <span class="visually-hidden">{plural(group.count, 'notification')}. </span>
           <Dotted
             of={[
-              integration !== null && ['Integration ', <code>{integration}</code>],
+              integration !== null && rich('Integration {integration}', { integration: <code>{integration}</code> }),
               plural(group.tenants, 'tenant'),
               [<code>{type}</code>, failure_reason !== type && [' → ', <code>{failure_reason}</code>]],
-              ['last ', <Time at={group.newest_at} />],
+              rich('last {time}', { time: <Time at={group.newest_at} /> }),
             ]}
           />
         </>
@@ -112,7 +119,7 @@ function Cause({ group, onAct }: CauseProps) {
             <Button
               key={kind}
               name={name}
-              more={`${more} ${channelName(channel)}, ${type}`}
+              more={more}
               kind={kind === 'redrive' ? 'primary' : 'plain'}
               disabled={role === 'viewer'}
               onClick={() => onAct(kind)}
@@ -122,22 +129,22 @@ function Cause({ group, onAct }: CauseProps) {
       }
     >
       {answer !== '' && (
-        <GroupLine name="Last answer">
+        <GroupLine name={t('Last answer')}>
           <code class="answer-text">{answer}</code>
         </GroupLine>
       )}
-      <GroupLine name="What to do">
+      <GroupLine name={t('What to do')}>
         <div class="rows tight">
-          <p>{remedy}</p>
-          {repair !== null && <Shell {...repair} />}
+          <p>{said(remedy)}</p>
+          {repair !== null && <Shell label={said(repair.label)} command={repair.command} />}
         </div>
       </GroupLine>
-      {role === 'viewer' && <p class="faint group-line">Your role is viewer: only operators redrive.</p>}
-      <GroupLine name="Notifications">
+      {role === 'viewer' && <p class="faint group-line">{t('Your role is viewer: only operators redrive.')}</p>}
+      <GroupLine name={t('Notifications')}>
         <div class="line">
           <LogIds of={group.sample} within={{ in: 'list', status: 'dead', ...group.filter }} />
           <a href={hrefOf('/notifications', { status: 'dead', ...group.filter })}>
-            {group.count > group.sample.length ? `All ${count(group.count)}` : 'As a list'}
+            {group.count > group.sample.length ? t('All {n}', { n: count(group.count) }) : t('As a list')}
           </a>
         </div>
       </GroupLine>

@@ -3,6 +3,7 @@ import { SHOWN_STATES } from '../../src/core/newsletter/model/recipient-state.ts
 import type { RecipientView } from '../../src/core/newsletter/views/list-recipients.ts';
 import { useList } from '../data/use-list.ts';
 import { useRead } from '../data/use-read.ts';
+import { count, plural, rich, said, t } from '../language/language.ts';
 import { usePlace } from '../navigation/router.ts';
 import { type Tone, WordBadge } from '../parts/badge.tsx';
 import { Dotted, Panel, Remedy, ScreenFrame } from '../parts/screen.tsx';
@@ -10,8 +11,7 @@ import { Select } from '../parts/select.tsx';
 import { ShellCommands } from '../parts/shell-command.tsx';
 import { Await } from '../parts/states.tsx';
 import { type Column, ListTable, linkColumn, stateColumn } from '../parts/table.tsx';
-import { count, localTime, Time } from '../parts/time.tsx';
-import { plural } from '../parts/words.ts';
+import { localTime, Time } from '../parts/time.tsx';
 import { EmailActions } from './email/email-actions.tsx';
 import { PreviewEmail } from './email/mail-preview.tsx';
 import { phaseWord, RECIPIENT_ORDER, RECIPIENT_WORDS, reasonWord, WAITS_FOR } from './email/phase-words.ts';
@@ -40,7 +40,7 @@ export function EmailScreen({ id }: { readonly id: string }) {
         )
       }
     >
-      <Await reading={reading} what="the e-mail">
+      <Await reading={reading} what={t('the e-mail')}>
         {(detail) => (
           <>
             <Failure detail={detail} />
@@ -60,19 +60,19 @@ function Failure({ detail: { email, actions } }: { readonly detail: EmailDetail 
   const { email_id, error, held } = email;
   if (held !== undefined)
     return (
-      <Remedy title="It holds by itself">
-        <p>{held.message}</p>
+      <Remedy title={t('It holds by itself')}>
+        <p>{said(held.message)}</p>
       </Remedy>
     );
   if (error === undefined) return null;
   const isOpen = actions.includes('retry');
   return (
     <Remedy
-      title={error}
+      title={said(error)}
       todo={
         isOpen
-          ? 'Remove the cause, then choose “Send the rest”. Nobody gets it twice.'
-          : 'Look below at who did not get it, and why.'
+          ? t('Remove the cause, then choose “Send the rest”. Nobody gets it twice.')
+          : t('Look below at who did not get it, and why.')
       }
       ops={`emails ${isOpen ? 'retry' : 'status'} ${email_id}`}
     />
@@ -82,32 +82,36 @@ function Failure({ detail: { email, actions } }: { readonly detail: EmailDetail 
 function Lead({ detail: { email, tenant_id } }: { readonly detail: EmailDetail }) {
   const { rate, eta, waits, scheduled_at = '' } = email;
   const goesOut = email.status === 'pending' && Date.parse(scheduled_at) > Date.now();
-  const allowed = rate.allowed === null ? '' : ` of ${count(rate.allowed)} allowed`;
+  const speed = rate.now === null ? undefined : count(rate.now);
   return (
     <Dotted
       of={[
         `${tenant_id} · ${email.newsletter_id}`,
-        <code>{email.segment ?? 'everyone'}</code>,
-        ['created ', <Time at={email.created_at} />],
-        goesOut && ['goes out ', <Time at={scheduled_at} />, `, ${localTime(scheduled_at)}`],
-        rate.now !== null && `${count(rate.now)} per second${allowed}`,
-        waits && [`waits ${WAITS_FOR[waits.for]} until `, <Time at={waits.until} />],
-        waits?.asks_at !== undefined && ['asks again ', <Time at={waits.asks_at} />],
-        waits?.message,
-        eta !== undefined && ['ends ', <Time at={eta} />],
+        <code>{email.segment ?? t('everyone')}</code>,
+        rich('created {time}', { time: <Time at={email.created_at} /> }),
+        goesOut &&
+          rich('goes out {time}, {exact}', { time: <Time at={scheduled_at} />, exact: localTime(scheduled_at) }),
+        speed !== undefined &&
+          (rate.allowed === null
+            ? t('{n} per second', { n: speed })
+            : t('{n} per second of {allowed} allowed', { n: speed, allowed: count(rate.allowed) })),
+        waits && rich('waits {what} until {time}', { what: WAITS_FOR[waits.for], time: <Time at={waits.until} /> }),
+        waits?.asks_at !== undefined && rich('asks again {time}', { time: <Time at={waits.asks_at} /> }),
+        waits?.message && said(waits.message),
+        eta !== undefined && rich('ends {time}', { time: <Time at={eta} /> }),
       ]}
     />
   );
 }
 
 const EVENTS = [
-  ['delivered', 'Delivered'],
-  ['opened', 'Opened'],
-  ['clicked', 'Clicked'],
-  ['bounced', 'Bounced'],
-  ['soft_bounced', 'Bounced for now'],
-  ['complained', 'Complained'],
-  ['unsubscribed', 'Unsubscribed'],
+  ['delivered', t('Delivered')],
+  ['opened', t('Opened')],
+  ['clicked', t('Clicked')],
+  ['bounced', t('Bounced')],
+  ['soft_bounced', t('Bounced for now')],
+  ['complained', t('Complained')],
+  ['unsubscribed', t('Unsubscribed')],
 ] as const;
 
 /** How many recipients are in which state, and what events told of them. */
@@ -115,7 +119,8 @@ function Counts({ detail: { email } }: { readonly detail: EmailDetail }) {
   const { counts, batches } = email;
   const most = Math.max(1, counts.recipients);
   const all = Object.values(batches).reduce((sum, number) => sum + number, 0);
-  const done = all > 0 && `${plural(batches.submitted, 'batch', 'batches')} of ${count(all)} done`;
+  const done =
+    all > 0 && t('{n} of {total} done', { n: plural(batches.submitted, 'batch', 'batches'), total: count(all) });
   return (
     <Panel title={plural(counts.recipients, 'recipient')} aside={<span class="faint">{done}</span>}>
       <div
@@ -161,16 +166,21 @@ function Count({ name, number, tone }: { readonly name: string; readonly number:
 
 function Reasons({ detail: { email } }: { readonly detail: EmailDetail }) {
   const { excluded_by_reason: excluded, failed_by_reason: failed } = email;
-  const reasons = Object.entries({ excluded, failed }).flatMap(([what, numbers]) =>
+  const reasons = (
+    [
+      ['excluded', excluded],
+      ['failed', failed],
+    ] as const
+  ).flatMap(([what, numbers]) =>
     Object.entries(numbers).flatMap(([reason, number]) => (number > 0 ? [{ what, reason, number }] : [])),
   );
   if (reasons.length === 0) return null;
   return (
-    <Panel title="Who does not get it, and why">
+    <Panel title={t('Who does not get it, and why')}>
       <ul class="reasons rows tight inset">
         {reasons.map(({ what, reason, number }) => (
           <li key={what + reason}>
-            <strong>{count(number)}</strong> {what}: <code>{reason}</code>
+            <strong>{count(number)}</strong> {RECIPIENT_WORDS[what].name.toLowerCase()}: <code>{reason}</code>
             <span class="soft"> {reasonWord(what, reason)}</span>
           </li>
         ))}
@@ -180,16 +190,16 @@ function Reasons({ detail: { email } }: { readonly detail: EmailDetail }) {
 }
 
 const columns = (tenant: string): readonly Column<RecipientView>[] => [
-  stateColumn('State', '8rem', ({ state }) => RECIPIENT_WORDS[state]),
-  linkColumn('Member', 'minmax(8rem, 2fr)', ({ member_id }) => ({
+  stateColumn(t('State'), '8rem', ({ state }) => RECIPIENT_WORDS[state]),
+  linkColumn(t('Member'), 'minmax(8rem, 2fr)', ({ member_id }) => ({
     href: memberPage(tenant, member_id),
     text: member_id,
     mono: true,
   })),
-  { title: 'Reason', width: 'minmax(8rem, 2fr)', narrow: 'line', cell: ({ reason }) => reason ?? '–' },
-  { title: 'Events', width: 'minmax(8rem, 2fr)', narrow: 'line', cell: ({ events }) => events.join(', ') || '–' },
+  { title: t('Reason'), width: 'minmax(8rem, 2fr)', narrow: 'line', cell: ({ reason }) => reason ?? '–' },
+  { title: t('Events'), width: 'minmax(8rem, 2fr)', narrow: 'line', cell: ({ events }) => events.join(', ') || '–' },
   {
-    title: 'Processed',
+    title: t('Processed'),
     yields: 1,
     width: '7rem',
     align: 'right',
@@ -211,28 +221,28 @@ function Recipients({ email_id, tenant }: { readonly email_id: string; readonly 
   return (
     <section class="rows" aria-labelledby="recipients">
       <header class="line apart">
-        <h2 id="recipients">Recipients</h2>
+        <h2 id="recipients">{t('Recipients')}</h2>
         <Select
-          label="State"
+          label={t('State')}
           value={state}
           options={SHOWN_STATES}
-          all="Any state"
+          all={t('Any state')}
           nameOf={(name) => RECIPIENT_WORDS[name].name}
           onChange={(chosen) => set({ state: chosen })}
         />
       </header>
       <ListTable
-        label="Recipients"
+        label={t('Recipients')}
         columns={columns(tenant)}
         list={list}
         empty={
           state === undefined
             ? {
                 icon: 'search',
-                title: 'None yet',
-                text: 'They stand here once the e-mail begins; until then, it counts who would get it.',
+                title: t('None yet'),
+                text: t('They stand here once the e-mail begins; until then, it counts who would get it.'),
               }
-            : { icon: 'search', title: 'None in this state' }
+            : { icon: 'search', title: t('None in this state') }
         }
       />
     </section>

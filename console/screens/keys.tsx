@@ -3,56 +3,71 @@ import type { KeyView } from '../../src/application/contract/keys.ts';
 import { write } from '../data/api.ts';
 import { SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';
+import { count, rich, t } from '../language/language.ts';
 import type { Word } from '../parts/badge.tsx';
 import { Button } from '../parts/button.tsx';
 import { Decision } from '../parts/dialog.tsx';
 import { ScreenFrame } from '../parts/screen.tsx';
 import { OpsCommands } from '../parts/shell-command.tsx';
 import { type Column, ListTable, stateColumn } from '../parts/table.tsx';
-import { count, Time } from '../parts/time.tsx';
+import { Time } from '../parts/time.tsx';
 import { showToast } from '../parts/toasts.tsx';
 import { NewKey } from './keys/new-key.tsx';
 
 const STATES: Readonly<Record<KeyView['state'], Word>> = {
-  valid: { name: 'Valid', tone: 'good' },
-  expired: { name: 'Expired', tone: 'wait' },
-  revoked: { name: 'Revoked', tone: 'none' },
+  valid: { name: t('Valid'), tone: 'good' },
+  expired: { name: t('Expired'), tone: 'wait' },
+  revoked: { name: t('Revoked'), tone: 'none' },
 };
 
 function columns(onRevoke: ((key: KeyView) => void) | undefined): readonly Column<KeyView>[] {
   const shown: readonly Column<KeyView>[] = [
-    stateColumn('State', '6.5rem', ({ state }) => STATES[state]),
-    { title: 'Key', width: '8.5rem', narrow: 'head', cell: ({ key_id }) => <span class="mono">{key_id}</span> },
-    { title: 'Description', width: 'minmax(8rem, 3fr)', narrow: 'head', cell: ({ description }) => description ?? '–' },
-    { title: 'Tenant', width: 'minmax(5.5rem, 1fr)', narrow: 'line', cell: ({ tenant_id }) => tenant_id },
-    { title: 'May', width: 'minmax(7rem, 2fr)', narrow: 'line', cell: ({ scopes }) => scopes.join(', ') },
+    stateColumn(t('State'), '6.5rem', ({ state }) => STATES[state]),
+    { title: t('Key'), width: '8.5rem', narrow: 'head', cell: ({ key_id }) => <span class="mono">{key_id}</span> },
     {
-      title: 'Per second',
+      title: t('Description'),
+      width: 'minmax(8rem, 3fr)',
+      narrow: 'head',
+      cell: ({ description }) => description ?? '–',
+    },
+    { title: t('Tenant'), width: 'minmax(5.5rem, 1fr)', narrow: 'line', cell: ({ tenant_id }) => tenant_id },
+    { title: t('May'), width: 'minmax(7rem, 2fr)', narrow: 'line', cell: ({ scopes }) => scopes.join(', ') },
+    {
+      title: t('Per second'),
       yields: 1,
       width: '4.5rem',
       align: 'right',
-      cell: ({ rate_limit }) => (rate_limit === undefined ? <span class="faint">default</span> : count(rate_limit)),
+      cell: ({ rate_limit }) =>
+        rate_limit === undefined ? <span class="faint">{t('default')}</span> : count(rate_limit),
     },
-    { title: 'Created', yields: 2, width: '6rem', align: 'right', cell: ({ created_at }) => <Time at={created_at} /> },
     {
-      title: 'Ends',
+      title: t('Created'),
+      yields: 2,
+      width: '6rem',
+      align: 'right',
+      cell: ({ created_at }) => <Time at={created_at} />,
+    },
+    {
+      title: t('Ends'),
       yields: 3,
       width: '6rem',
       align: 'right',
       cell: ({ revoked_at, expires_at }) =>
-        (revoked_at ?? expires_at) ? <Time at={revoked_at ?? expires_at} /> : <span class="faint">never</span>,
+        (revoked_at ?? expires_at) ? <Time at={revoked_at ?? expires_at} /> : <span class="faint">{t('never')}</span>,
     },
   ];
   if (onRevoke === undefined) return shown;
   return [
     ...shown,
     {
-      title: 'Action',
+      title: t('Action'),
       width: '3.5rem',
       align: 'right',
       narrow: 'line',
       cell: (key) =>
-        key.state === 'valid' && <Button name="Revoke" more={key.key_id} kind="link" onClick={() => onRevoke(key)} />,
+        key.state === 'valid' && (
+          <Button name={t('Revoke')} more={key.key_id} kind="link" onClick={() => onRevoke(key)} />
+        ),
     },
   ];
 }
@@ -74,21 +89,23 @@ export function KeysScreen() {
   return (
     <ScreenFrame
       wide
-      title="Keys"
-      lead="Producers identify themselves to the API by a key. A key belongs to one tenant; its secret is shown once."
-      actions={operator && <Button name="New key" icon="plus" kind="primary" onClick={() => setAsked('new')} />}
+      title={t('Keys')}
+      lead={t(
+        'Producers identify themselves to the API by a key. A key belongs to one tenant; its secret is shown once.',
+      )}
+      actions={operator && <Button name={t('New key')} icon="plus" kind="primary" onClick={() => setAsked('new')} />}
     >
       <ListTable
-        label="Keys"
+        label={t('Keys')}
         columns={columns(operator ? setAsked : undefined)}
         list={list}
         empty={{
           icon: 'keys',
-          title: 'No keys yet',
-          text: 'Make one for each producer that hands notifications over by the API.',
+          title: t('No keys yet'),
+          text: t('Make one for each producer that hands notifications over by the API.'),
         }}
       />
-      <OpsCommands of={{ 'The same list': 'keys list' }} />
+      <OpsCommands of={{ [t('The same list')]: 'keys list' }} />
       {asked === 'new' && <NewKey onClose={close} />}
       {asked !== undefined && asked !== 'new' && <RevokeKey apiKey={asked} onClose={close} />}
     </ScreenFrame>
@@ -105,22 +122,24 @@ function RevokeKey({
 }) {
   const revoke = async (request_id: string) => {
     await write('POST /api/keys/{key_id}/revoke', { key_id }, { request_id });
-    showToast('done', `${key_id} is revoked.`);
+    showToast('done', t('{key_id} is revoked.', { key_id }));
     onClose();
   };
   return (
     <Decision
-      title="Revoke the key?"
+      title={t('Revoke the key?')}
       onClose={onClose}
-      keep="Keep it"
-      act="Revoke key"
+      keep={t('Keep it')}
+      act={t('Revoke key')}
       danger
       run={revoke}
       ops={`keys revoke ${key_id}`}
     >
       <p>
-        Requests of {tenant_id} with <code>{key_id}</code> are refused from then on, within a minute everywhere. This
-        cannot be taken back.
+        {rich(
+          'Requests of {tenant_id} with {key_id} are refused from then on, within a minute everywhere. This cannot be taken back.',
+          { tenant_id, key_id: <code>{key_id}</code> },
+        )}
       </p>
     </Decision>
   );

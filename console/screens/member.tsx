@@ -5,6 +5,7 @@ import { read, write } from '../data/api.ts';
 import { SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';
 import { useRead } from '../data/use-read.ts';
+import { rich, t } from '../language/language.ts';
 import { hrefOf, navigate, usePlace } from '../navigation/router.ts';
 import { Button } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
@@ -24,7 +25,7 @@ export function memberPage(tenant: string, member_id: string): string {
 export const emailPage = (email_id: string) => `/newsletters/emails/${encodeURIComponent(email_id)}`;
 
 export const EMAIL_COLUMN = linkColumn<Pick<MemberEmail, 'email_id' | 'subject'>>(
-  'E-mail',
+  t('E-mail'),
   'minmax(10rem, 2fr)',
   ({ email_id, subject }) => ({ href: emailPage(email_id), text: subject ?? email_id, mono: subject === undefined }),
 );
@@ -33,16 +34,16 @@ export const EMAIL_COLUMN = linkColumn<Pick<MemberEmail, 'email_id' | 'subject'>
 type KnownEmail = MemberEmail & { readonly state: Exclude<MemberEmail['state'], 'expired'> };
 const isKnown = (email: MemberEmail): email is KnownEmail => email.state !== 'expired';
 
-const WORDS = { ...RECIPIENT_WORDS, unreadable: { name: 'Unreadable', tone: 'bad' } } as const;
+const WORDS = { ...RECIPIENT_WORDS, unreadable: { name: t('Unreadable'), tone: 'bad' } } as const;
 
 const COLUMNS: readonly Column<KnownEmail>[] = [
-  stateColumn('State', '8rem', ({ state }) => WORDS[state]),
+  stateColumn(t('State'), '8rem', ({ state }) => WORDS[state]),
   EMAIL_COLUMN,
-  { title: 'Newsletter', yields: 1, width: 'minmax(6rem, 1fr)', cell: ({ newsletter_id }) => newsletter_id },
-  { title: 'Reason', width: 'minmax(8rem, 1fr)', narrow: 'line', cell: ({ reason = '–' }) => reason },
-  { title: 'Events', width: 'minmax(8rem, 2fr)', narrow: 'line', cell: ({ events }) => events.join(', ') || '–' },
+  { title: t('Newsletter'), yields: 1, width: 'minmax(6rem, 1fr)', cell: ({ newsletter_id }) => newsletter_id },
+  { title: t('Reason'), width: 'minmax(8rem, 1fr)', narrow: 'line', cell: ({ reason = '–' }) => reason },
+  { title: t('Events'), width: 'minmax(8rem, 2fr)', narrow: 'line', cell: ({ events }) => events.join(', ') || '–' },
   {
-    title: 'Sent',
+    title: t('Sent'),
     width: '7rem',
     align: 'right',
     narrow: 'line',
@@ -70,7 +71,9 @@ export function MemberScreen({ id: member_id }: { readonly id: string }) {
   const lastExpired = list.rows.find((email) => !isKnown(email));
   const forgotten =
     lastExpired &&
-    `Up to ${localTime(lastExpired.created_at)} nobody knows: recipients are kept for newsletter.recipientDays (90 unless configured).`;
+    t('Up to {time} nobody knows: recipients are kept for newsletter.recipientDays (90 unless configured).', {
+      time: localTime(lastExpired.created_at),
+    });
   return (
     <ScreenFrame
       title={<span class="mono title-id">{member_id}</span>}
@@ -81,50 +84,47 @@ export function MemberScreen({ id: member_id }: { readonly id: string }) {
               tenant,
               reading.data.status,
               reading.data.labels.join(', '),
-              ['since ', <Time at={reading.data.created_at} />],
-              `gets ${reading.data.gets.join(', ') || 'no newsletter'}`,
+              rich('since {time}', { time: <Time at={reading.data.created_at} /> }),
+              t('gets {newsletters}', { newsletters: reading.data.gets.join(', ') || t('no newsletter') }),
               <Identity tenant={tenant} member_id={member_id} />,
             ]}
           />
         )
       }
     >
-      <Await reading={reading} what="the member">
+      <Await reading={reading} what={t('the member')}>
         {({ suppressed, unsubscribed }) => (
           <>
             {suppressed !== undefined && (
               <Remedy
-                title={
-                  <>
-                    The address gets no newsletter: <code>{suppressed.reason}</code>
-                  </>
-                }
-                todo="Lift it only if the address works again, and its owner wants mail."
+                title={rich('The address gets no newsletter: {reason}', { reason: <code>{suppressed.reason}</code> })}
+                todo={t('Lift it only if the address works again, and its owner wants mail.')}
               >
-                <p>
-                  Since <Time at={suppressed.at} />.
-                </p>
-                <Shell label="To lift it" command={command('unsuppress')} />
+                <p>{rich('Since {time}.', { time: <Time at={suppressed.at} /> })}</p>
+                <Shell label={t('To lift it')} command={command('unsuppress')} />
               </Remedy>
             )}
             {Object.entries(unsubscribed).map(([newsletter, at]) => (
               <p key={newsletter} class="note tone-wait">
-                Unsubscribed from {newsletter} <Time at={at} />: only the member can undo that.
+                {rich('Unsubscribed from {newsletter} {time}: only the member can undo that.', {
+                  newsletter,
+                  time: <Time at={at} />,
+                })}
               </p>
             ))}
             <ListTable
-              label="E-mails to the member"
+              label={t('E-mails to the member')}
               columns={COLUMNS}
               list={{ ...list, rows: list.rows.filter(isKnown) }}
               hrefOf={({ email_id }) => emailPage(email_id)}
               empty={{
                 icon: 'newsletters',
-                title: forgotten === undefined ? 'It was in no e-mail yet' : 'It was in no e-mail since',
-                text: 'E-mails to an address that the member had before are not found.',
+                title: forgotten === undefined ? t('It was in no e-mail yet') : t('It was in no e-mail since'),
+                text: t('E-mails to an address that the member had before are not found.'),
               }}
             />
             {forgotten !== undefined && <p class="note tone-none">{forgotten}</p>}
-            <ShellCommands commands={[{ label: 'With address and name', command: command('show') }]} />
+            <ShellCommands commands={[{ label: t('With address and name'), command: command('show') }]} />
           </>
         )}
       </Await>
@@ -139,8 +139,8 @@ function Identity({ tenant, member_id }: { readonly tenant: string; readonly mem
     write('POST /api/members/show', {}, { request_id, tenant, member_id }).then(({ members }) => members[0]),
   );
   if (shown !== undefined) return <span class="mono">{[shown.name, shown.email].filter(Boolean).join(' ')}</span>;
-  if (role !== 'operator') return <span class="faint">operators can see the address</span>;
-  return <Button name="Show address" icon="eye" kind="link" title={AUDITED} onClick={reveal} />;
+  if (role !== 'operator') return <span class="faint">{t('operators can see the address')}</span>;
+  return <Button name={t('Show address')} icon="eye" kind="link" title={AUDITED} onClick={reveal} />;
 }
 
 interface FindMemberProps {
@@ -163,12 +163,17 @@ export function FindMember({ tenant, onClose }: FindMemberProps) {
     if (only !== undefined) navigate(memberPage(of, only.member_id));
   };
   return (
-    <FormDialog title="Find a member" onClose={onClose} keep={null} act="Find" send={find}>
-      <Field label="Tenant" name="tenant" value={tenant} required />
-      <Field label="Member" name="who" required hint="The member_id, or the address: your look at it is audited." />
+    <FormDialog title={t('Find a member')} onClose={onClose} keep={null} act={t('Find')} send={find}>
+      <Field label={t('Tenant')} name="tenant" value={tenant} required />
+      <Field
+        label={t('Member')}
+        name="who"
+        required
+        hint={t('The member_id, or the address: your look at it is audited.')}
+      />
       {found?.members.length === 0 && <Facts {...found} />}
       {found !== undefined && found.members.length > 0 && (
-        <ul class="line" aria-label="Members of the address">
+        <ul class="line" aria-label={t('Members of the address')}>
           {found.members.map(({ member_id }) => (
             <li key={member_id}>
               <a class="mono" href={memberPage(found.of, member_id)}>
@@ -186,17 +191,14 @@ export function FindMember({ tenant, onClose }: FindMemberProps) {
 function Facts({ suppressed, unsubscribed }: ShownMembers) {
   return (
     <p class="note tone-wait" role="status">
-      No member has this address any more.
+      {t('No member has this address any more.')}
       {suppressed !== undefined && (
-        <>
-          {' '}
-          Suppressed <Time at={suppressed.at} />: {suppressed.reason}.
-        </>
+        <> {rich('Suppressed {time}: {reason}.', { time: <Time at={suppressed.at} />, reason: suppressed.reason })}</>
       )}
       {Object.entries(unsubscribed).map(([newsletter, at]) => (
         <span key={newsletter}>
           {' '}
-          Unsubscribed from {newsletter} <Time at={at} />.
+          {rich('Unsubscribed from {newsletter} {time}.', { newsletter, time: <Time at={at} /> })}
         </span>
       ))}
     </p>

@@ -3,6 +3,7 @@ import type { ListedMember } from '../../src/application/contract/newsletters.ts
 import { SUBSCRIPTION_STATES, type SubscriptionState } from '../../src/core/newsletter/model/member.ts';
 import { SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';
+import { t } from '../language/language.ts';
 import { hrefOf, usePlace } from '../navigation/router.ts';
 import type { Word } from '../parts/badge.tsx';
 import { Button } from '../parts/button.tsx';
@@ -17,23 +18,29 @@ import { FindMember, memberPage } from './member.tsx';
 import { usePublications } from './newsletters.tsx';
 
 const STATES: Readonly<Record<SubscriptionState, Word>> = {
-  subscribed: { name: 'Subscribed', tone: 'good', meaning: 'It gets the mails.' },
-  unsubscribed: { name: 'Unsubscribed', tone: 'wait', meaning: 'It left; only the member can undo that.' },
-  suppressed: { name: 'Suppressed', tone: 'bad', meaning: 'Its address gets no newsletter.' },
-  none: { name: 'No newsletter', tone: 'none', meaning: 'It subscribes to none.' },
+  subscribed: { name: t('Subscribed'), tone: 'good', meaning: t('It gets the mails.') },
+  unsubscribed: { name: t('Unsubscribed'), tone: 'wait', meaning: t('It left; only the member can undo that.') },
+  suppressed: { name: t('Suppressed'), tone: 'bad', meaning: t('Its address gets no newsletter.') },
+  none: { name: t('No newsletter'), tone: 'none', meaning: t('It subscribes to none.') },
 };
 
 const columns = (tenant: string): readonly Column<ListedMember>[] => [
-  stateColumn('State', '9rem', ({ state }) => STATES[state]),
-  linkColumn('Member', 'minmax(9rem, 2fr)', ({ member_id }) => ({
+  stateColumn(t('State'), '9rem', ({ state }) => STATES[state]),
+  linkColumn(t('Member'), 'minmax(9rem, 2fr)', ({ member_id }) => ({
     href: memberPage(tenant, member_id),
     text: member_id,
     mono: true,
   })),
-  { title: 'Gets', width: 'minmax(8rem, 2fr)', narrow: 'line', cell: ({ gets }) => gets.join(', ') || 'nothing' },
-  { title: 'Status', width: '6rem', narrow: 'line', cell: ({ status }) => status },
-  { title: 'Labels', yields: 1, width: 'minmax(6rem, 1fr)', cell: ({ labels }) => labels.join(', ') || '–' },
-  { title: 'Since', width: '7rem', align: 'right', narrow: 'line', cell: ({ created_at }) => <Time at={created_at} /> },
+  { title: t('Gets'), width: 'minmax(8rem, 2fr)', narrow: 'line', cell: ({ gets }) => gets.join(', ') || t('nothing') },
+  { title: t('Status'), width: '6rem', narrow: 'line', cell: ({ status }) => status },
+  { title: t('Labels'), yields: 1, width: 'minmax(6rem, 1fr)', cell: ({ labels }) => labels.join(', ') || '–' },
+  {
+    title: t('Since'),
+    width: '7rem',
+    align: 'right',
+    narrow: 'line',
+    cell: ({ created_at }) => <Time at={created_at} />,
+  },
 ];
 
 /** The members of a tenant by newsletter and by where they stand with it, without addresses and names. */
@@ -59,13 +66,13 @@ export function MembersScreen() {
   return (
     <ScreenFrame
       wide
-      title="Members"
-      lead="Without addresses and names: the page of a member shows them to operators."
+      title={t('Members')}
+      lead={t('Without addresses and names: the page of a member shows them to operators.')}
       actions={
         role === 'operator' && (
           <>
-            <Button name="Find a member…" icon="search" onClick={() => setAsked('find')} />
-            {tenant !== '' && <Button name="Import…" icon="plus" onClick={() => setAsked('import')} />}
+            <Button name={t('Find a member…')} icon="search" onClick={() => setAsked('find')} />
+            {tenant !== '' && <Button name={t('Import…')} icon="plus" onClick={() => setAsked('import')} />}
           </>
         )
       }
@@ -84,44 +91,44 @@ export function MembersScreen() {
       <div class="line">
         {tenants.length > 1 && (
           <Select
-            label="Tenant"
+            label={t('Tenant')}
             value={tenant}
             options={tenants}
-            all="Tenant"
+            all={t('Tenant')}
             onChange={(chosen) => set({ tenant: chosen, newsletter: undefined })}
           />
         )}
         <Select
-          label="Newsletter"
+          label={t('Newsletter')}
           value={newsletter}
           options={own}
-          all="Newsletter"
+          all={t('Newsletter')}
           onChange={(chosen) => set({ newsletter: chosen })}
         />
         <Select
-          label="State"
+          label={t('State')}
           value={state}
           options={SUBSCRIPTION_STATES}
-          all="Any state"
+          all={t('Any state')}
           nameOf={(name) => STATES[name].name}
           onChange={(chosen) => set({ state: chosen })}
         />
       </div>
       <ListTable
-        label="Members"
+        label={t('Members')}
         columns={columns(tenant)}
         list={list}
         hrefOf={({ member_id }) => memberPage(tenant, member_id)}
         empty={
           isFiltered
             ? noResults(hrefOf('/newsletters/members', { tenant }))
-            : { icon: 'newsletters', title: 'No members yet', text: 'Import a file, or add them by the API.' }
+            : { icon: 'newsletters', title: t('No members yet'), text: t('Import a file, or add them by the API.') }
         }
       />
       <OpsCommands
         of={{
-          'With addresses and names, as a file': 'members export FILE.csv --tenant TENANT',
-          'Import a file of any length': 'members import FILE.csv --tenant TENANT --newsletter NEWSLETTER',
+          [t('With addresses and names, as a file')]: 'members export FILE.csv --tenant TENANT',
+          [t('Import a file of any length')]: 'members import FILE.csv --tenant TENANT --newsletter NEWSLETTER',
         }}
       />
     </ScreenFrame>

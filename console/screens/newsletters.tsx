@@ -4,6 +4,7 @@ import type { ListedEmail } from '../../src/core/newsletter/views/email-view.ts'
 import { SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';
 import { useRead } from '../data/use-read.ts';
+import { count, t } from '../language/language.ts';
 import { hrefOf, usePlace } from '../navigation/router.ts';
 import { Button } from '../parts/button.tsx';
 import { Dotted, ScreenFrame } from '../parts/screen.tsx';
@@ -11,38 +12,38 @@ import { Select } from '../parts/select.tsx';
 import { OpsCommands } from '../parts/shell-command.tsx';
 import { Problem } from '../parts/states.tsx';
 import { type Column, ListTable, stateColumn } from '../parts/table.tsx';
-import { count, Time } from '../parts/time.tsx';
+import { Time } from '../parts/time.tsx';
 import { Draft } from './email/draft.tsx';
 import { NewsletterForm } from './email/newsletter-form.tsx';
 import { phaseWord } from './email/phase-words.ts';
 import { EMAIL_COLUMN, emailPage } from './member.tsx';
 
 const columns = (names: ReadonlyMap<string, string>): readonly Column<ListedEmail>[] => [
-  stateColumn('Phase', '8rem', ({ phase }) => phaseWord(phase)),
+  stateColumn(t('Phase'), '8rem', ({ phase }) => phaseWord(phase)),
   EMAIL_COLUMN,
   {
-    title: 'Newsletter',
+    title: t('Newsletter'),
     width: 'minmax(7rem, 1fr)',
     narrow: 'line',
     cell: ({ newsletter_id }) => names.get(newsletter_id) ?? newsletter_id,
   },
   {
-    title: 'Segment',
+    title: t('Segment'),
     yields: 1,
     width: 'minmax(6rem, 1fr)',
     cell: ({ segment }) => <code class="truncate">{segment ?? 'everyone'}</code>,
   },
   {
-    title: 'Recipients',
+    title: t('Recipients'),
     width: '5.5rem',
     align: 'right',
     narrow: 'line',
     cell: ({ email_count }) => (email_count === null ? '–' : count(email_count)),
   },
-  { title: 'Delivered', yields: 3, width: '5rem', align: 'right', cell: ({ rates }) => percent(rates?.delivered) },
-  { title: 'Opened', yields: 2, width: '5rem', align: 'right', cell: ({ rates }) => percent(rates?.opened) },
+  { title: t('Delivered'), yields: 3, width: '5rem', align: 'right', cell: ({ rates }) => percent(rates?.delivered) },
+  { title: t('Opened'), yields: 2, width: '5rem', align: 'right', cell: ({ rates }) => percent(rates?.opened) },
   {
-    title: 'Created',
+    title: t('Created'),
     width: '6rem',
     align: 'right',
     narrow: 'head',
@@ -54,8 +55,8 @@ const percent = (share: number | undefined) => (share === undefined ? '–' : `$
 
 /** What is not tracked, which is seldom. */
 function trackedIn({ track = { opens: true, clicks: true } }: Newsletter): string {
-  const without = [...(track.opens ? [] : ['opens']), ...(track.clicks ? [] : ['clicks'])];
-  return without.length > 0 ? `, without ${without.join(' and ')} ` : ' ';
+  const without = [...(track.opens ? [] : [t('opens')]), ...(track.clicks ? [] : [t('clicks')])];
+  return without.length > 0 ? t(', without {what} ', { what: without.join(t(' and ')) }) : ' ';
 }
 
 /** The newsletters of all, and whose are shown. */
@@ -104,14 +105,14 @@ export function NewslettersScreen() {
   return (
     <ScreenFrame
       wide
-      title="Newsletters"
+      title={t('Newsletters')}
       lead={
         own.length > 0 && (
           <Dotted
             of={own.map((one) => (
               <>
                 {one.name} ({one.from}){trackedIn(one)}
-                {operator && <Button name="Change" more={one.name} kind="link" onClick={() => setAsked(one)} />}
+                {operator && <Button name={t('Change')} more={one.name} kind="link" onClick={() => setAsked(one)} />}
               </>
             ))}
           />
@@ -120,13 +121,13 @@ export function NewslettersScreen() {
       actions={
         <>
           <a class="button" href={hrefOf('/newsletters/members', { tenant })}>
-            Members
+            {t('Members')}
           </a>
           {operator && (
             <>
-              <Button name="New newsletter" onClick={() => setAsked('new')} />
+              <Button name={t('New newsletter')} onClick={() => setAsked('new')} />
               {own.length > 0 && (
-                <Button name="New e-mail" icon="plus" kind="primary" onClick={() => setAsked('email')} />
+                <Button name={t('New e-mail')} icon="plus" kind="primary" onClick={() => setAsked('email')} />
               )}
             </>
           )}
@@ -144,44 +145,44 @@ export function NewslettersScreen() {
       {tenants.length > 1 && (
         <div class="line">
           <Select
-            label="Tenant"
+            label={t('Tenant')}
             value={tenant}
             options={tenants}
-            all="Tenant"
+            all={t('Tenant')}
             onChange={(chosen) => set({ tenant: chosen })}
           />
         </div>
       )}
       {publications.rows.length > 0 ? (
         <ListTable
-          label="E-mails"
+          label={t('E-mails')}
           columns={columns(new Map(own.map(({ newsletter_id, name }) => [newsletter_id, name])))}
           list={emails}
           hrefOf={({ email_id }) => emailPage(email_id)}
           empty={{
             icon: 'newsletters',
-            title: 'No e-mails yet',
-            text: 'What the API or the command sends stands here with its progress.',
+            title: t('No e-mails yet'),
+            text: t('What the API or the command sends stands here with its progress.'),
           }}
         />
       ) : (
         <ListTable
-          label="Newsletters"
+          label={t('Newsletters')}
           columns={[]}
           list={publications}
           empty={{
             icon: 'newsletters',
-            title: 'No newsletters yet',
-            text: 'Make one here, import its members, and send an e-mail.',
+            title: t('No newsletters yet'),
+            text: t('Make one here, import its members, and send an e-mail.'),
           }}
         />
       )}
       <OpsCommands
         open={publications.loaded && emails.rows.length === 0}
         of={{
-          'Make a newsletter': 'newsletters create ID --tenant TENANT --name NAME --from ADDRESS',
-          'Import members': 'members import FILE.csv --tenant TENANT --newsletter NEWSLETTER',
-          'Send an e-mail': 'emails send FILE.md --tenant TENANT --newsletter NEWSLETTER',
+          [t('Make a newsletter')]: 'newsletters create ID --tenant TENANT --name NAME --from ADDRESS',
+          [t('Import members')]: 'members import FILE.csv --tenant TENANT --newsletter NEWSLETTER',
+          [t('Send an e-mail')]: 'emails send FILE.md --tenant TENANT --newsletter NEWSLETTER',
         }}
       />
     </ScreenFrame>

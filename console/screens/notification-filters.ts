@@ -10,6 +10,7 @@ import {
 } from '../../src/application/contract/choices.ts';
 import type { OperationFilter } from '../../src/application/contract/operations.ts';
 import type { Query } from '../data/api.ts';
+import { t } from '../language/language.ts';
 import { hrefOf } from '../navigation/router.ts';
 
 type ListQuery = Query<'GET /api/notifications'>;
@@ -19,18 +20,25 @@ export type Period = (typeof PERIODS)[number];
 
 const HOURS: Readonly<Record<Period, number>> = { '1 hour': 1, '7 days': 168, '30 days': 720, '1 year': 8_760 };
 
+export const PERIOD_NAMES: Readonly<Record<Period, string>> = {
+  '1 hour': t('Last 1 hour'),
+  '7 days': t('Last 7 days'),
+  '30 days': t('Last 30 days'),
+  '1 year': t('Last 1 year'),
+};
+
 export const STATUS_NAMES: Readonly<Record<(typeof LIST_STATUSES)[number], string>> = {
-  unfinished: 'Unfinished',
-  due: 'Due',
-  waiting: 'Waiting',
-  held: 'Held',
-  in_flight: 'In flight',
-  dead: 'Dead',
-  PENDING: 'Pending',
-  SENDING: 'Sending',
-  SUCCESS: 'Delivered',
-  FAILED: 'Failed',
-  RETRY: 'To be retried',
+  unfinished: t('Unfinished'),
+  due: t('Due'),
+  waiting: t('Waiting'),
+  held: t('Held'),
+  in_flight: t('In flight'),
+  dead: t('Dead'),
+  PENDING: t('Pending'),
+  SENDING: t('Sending'),
+  SUCCESS: t('Delivered'),
+  FAILED: t('Failed'),
+  RETRY: t('To be retried'),
 };
 
 export interface ListFilters {
@@ -72,8 +80,8 @@ export function startOf(period: Period | undefined): string | undefined {
 const hoursBefore = (time: number, hours: number): string => new Date(time - hours * 3_600_000).toISOString();
 
 /** The API's own period: all that is unfinished or dead, whatever its age, and the last 24 hours of everything else. */
-export function defaultPeriod({ api: { status } }: ListFilters): 'Any time' | 'Last 24 hours' {
-  return [...UNFINISHED_STATUSES, 'dead'].some((one) => one === status) ? 'Any time' : 'Last 24 hours';
+export function defaultPeriod({ api: { status } }: ListFilters): 'any' | 'day' {
+  return [...UNFINISHED_STATUSES, 'dead'].some((one) => one === status) ? 'any' : 'day';
 }
 
 /** What an operation may do with the notifications of a list: none where it would take others, too. */
@@ -100,7 +108,7 @@ export function operationKinds({ api: { status, q, recipient_hash } }: ListFilte
 export function operationFilter(filters: ListFilters, from: string | undefined): OperationFilter {
   const { status: _, q: __, limit: ___, cursor: ____, ...filter } = filters.api;
   const end = filter.to === undefined ? Date.now() : Date.parse(filter.to);
-  const start = from ?? (defaultPeriod(filters) === 'Any time' ? undefined : hoursBefore(end, 24));
+  const start = from ?? (defaultPeriod(filters) === 'any' ? undefined : hoursBefore(end, 24));
   return { ...filter, ...(start !== undefined && { from: start }) };
 }
 

@@ -4,6 +4,7 @@ import type { NotificationDetail } from '../../src/application/contract/notifica
 import { write } from '../data/api.ts';
 import { SessionContext } from '../data/session.ts';
 import { useRead } from '../data/use-read.ts';
+import { count, rich, t } from '../language/language.ts';
 import { useKeys } from '../navigation/keys.ts';
 import { hrefOf, navigate, usePlace } from '../navigation/router.ts';
 import { WordBadge } from '../parts/badge.tsx';
@@ -11,7 +12,7 @@ import { Button } from '../parts/button.tsx';
 import { LogIds, Panel, Remedy, ScreenFrame } from '../parts/screen.tsx';
 import { ShellCommands } from '../parts/shell-command.tsx';
 import { Await } from '../parts/states.tsx';
-import { count, Time } from '../parts/time.tsx';
+import { Time } from '../parts/time.tsx';
 import { causeWord, channelName, columnText, stateWord } from '../parts/words.ts';
 import { Actions } from './notification/actions.tsx';
 import { AUDITED, formatted, Timeline, useReveal } from './notification/timeline.tsx';
@@ -28,7 +29,7 @@ export function NotificationScreen({ id }: { readonly id: string }) {
       actions={data && <Actions log_id={id} detail={data} onDone={refresh} />}
     >
       <InList id={id} />
-      <Await reading={reading} what="the notification">
+      <Await reading={reading} what={t('the notification')}>
         {(detail) => (
           <>
             <WhatToDo detail={detail} />
@@ -65,18 +66,17 @@ function InList({ id }: { readonly id: string }) {
   useKeys(useMemo(() => ({ j: () => go(next), k: () => go(before) }), [before, next]));
   if (!when) return null;
   return (
-    <nav class="line" aria-label="In the list">
+    <nav class="line" aria-label={t('In the list')}>
       {at >= 0 && (
         <>
-          <Button name="Previous" icon="left" disabled={before === undefined} onClick={() => go(before)} />
+          <Button name={t('Previous')} icon="left" disabled={before === undefined} onClick={() => go(before)} />
           <span class="faint">
-            {count(at + 1)} of {count(list.rows.length)}
-            {list.more && '+'}
+            {rich('{n} of {total}{more}', { n: count(at + 1), total: count(list.rows.length), more: list.more && '+' })}
           </span>
-          <Button name="Next" icon="right" disabled={next === undefined} onClick={() => go(next)} />
+          <Button name={t('Next')} icon="right" disabled={next === undefined} onClick={() => go(next)} />
         </>
       )}
-      <a href={hrefOf('/notifications', filters)}>Back to the list</a>
+      <a href={hrefOf('/notifications', filters)}>{t('Back to the list')}</a>
     </nav>
   );
 }
@@ -106,45 +106,41 @@ function WhatToDo({ detail: { notification, remedy } }: { readonly detail: Notif
       }
       todo={remedy}
     >
-      {answer !== undefined && (
-        <p>
-          Last answer: <q>{String(answer)}</q>
-        </p>
-      )}
+      {answer !== undefined && <p>{rich('Last answer: {answer}', { answer: <q>{String(answer)}</q> })}</p>}
     </Remedy>
   );
 }
 
 /** The columns that are shown as they are, in this order, with their names for people. */
 const PLAIN = [
-  ['priority', 'Priority'],
+  ['priority', t('Priority')],
   ['notification_id', 'notification_id'],
-  ['integration_config_id', 'Integration'],
-  ['send_attempts', 'Attempts counted'],
-  ['attempts_left', 'Attempts left'],
-  ['redrive_count', 'Redrives'],
+  ['integration_config_id', t('Integration')],
+  ['send_attempts', t('Attempts counted')],
+  ['attempts_left', t('Attempts left')],
+  ['redrive_count', t('Redrives')],
   ['send_status', 'send_status'],
-  ['failure_reason', 'Failure reason'],
-  ['template_id', 'Template'],
-  ['writer_response_message', 'Answer noted by its writer'],
-  ['fallback_channel', 'Fallback channel'],
-  ['traceparent', 'Trace'],
+  ['failure_reason', t('Failure reason')],
+  ['template_id', t('Template')],
+  ['writer_response_message', t('Answer noted by its writer')],
+  ['fallback_channel', t('Fallback channel')],
+  ['traceparent', t('Trace')],
 ] as const;
 
 const TIMES = [
-  ['created_at', 'Created'],
-  ['scheduled_at', 'Scheduled'],
-  ['first_attempt_at', 'First attempt'],
-  ['window_from', 'Retried since'],
-  ['sent_at', 'Sent'],
-  ['updated_at', 'Last change'],
+  ['created_at', t('Created')],
+  ['scheduled_at', t('Scheduled')],
+  ['first_attempt_at', t('First attempt')],
+  ['window_from', t('Retried since')],
+  ['sent_at', t('Sent')],
+  ['updated_at', t('Last change')],
 ] as const;
 
-const WRITER_DETAILS = [['writer_error_details', 'Error noted by its writer']] as const;
+const WRITER_DETAILS = [['writer_error_details', t('Error noted by its writer')]] as const;
 
 const RELATED = [
-  ['successor_log_id', 'Continues as'],
-  ['predecessor_log_id', 'Continues'],
+  ['successor_log_id', t('Continues as')],
+  ['predecessor_log_id', t('Continues')],
 ] as const;
 
 function Facts({ log_id, detail: { notification } }: { readonly log_id: string; readonly detail: NotificationDetail }) {
@@ -156,16 +152,16 @@ function Facts({ log_id, detail: { notification } }: { readonly log_id: string; 
       return value === '' ? [] : [[name, show(value)] as const];
     });
   const facts = [
-    ['Recipient', <Recipient log_id={log_id} />] as const,
-    ['Channel', channelName(notification['channel'])] as const,
-    ['Tenant', <a href={hrefOf('/notifications', { tenant })}>{tenant}</a>] as const,
+    [t('Recipient'), <Recipient log_id={log_id} />] as const,
+    [t('Channel'), channelName(notification['channel'])] as const,
+    [t('Tenant'), <a href={hrefOf('/notifications', { tenant })}>{tenant}</a>] as const,
     ...given(PLAIN, (value) => value),
     ...given(TIMES, (value) => <Time at={value} />),
     ...given(RELATED, (value) => <LogIds of={[value]} />),
     ...given(WRITER_DETAILS, (value) => <pre>{formatted(value)}</pre>),
   ];
   return (
-    <Panel title="Details">
+    <Panel title={t('Details')}>
       <dl class="pairs inset">
         {facts.map(([name, value]) => (
           <div key={name}>
@@ -189,9 +185,9 @@ function Recipient({ log_id }: { readonly log_id: string }) {
     <span class="line">
       <span aria-hidden="true">••••••</span>
       {role === 'operator' ? (
-        <Button name="Show recipient" icon="eye" kind="link" title={AUDITED} onClick={reveal} />
+        <Button name={t('Show recipient')} icon="eye" kind="link" title={AUDITED} onClick={reveal} />
       ) : (
-        <span class="faint">operators can see it</span>
+        <span class="faint">{t('operators can see it')}</span>
       )}
     </span>
   );

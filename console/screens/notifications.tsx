@@ -4,6 +4,7 @@ import type { OperationFilter } from '../../src/application/contract/operations.
 import type { NotificationView } from '../../src/core/operator/views/notification-view.ts';
 import { SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';
+import { count, t } from '../language/language.ts';
 import { useKeys } from '../navigation/keys.ts';
 import { remember, remembered, usePlace } from '../navigation/router.ts';
 import { Button } from '../parts/button.tsx';
@@ -12,7 +13,7 @@ import { ConditionSelects, Select } from '../parts/select.tsx';
 import { OpsCommands } from '../parts/shell-command.tsx';
 import { noResults } from '../parts/states.tsx';
 import { type Column, ListTable, linkColumn, stateColumn } from '../parts/table.tsx';
-import { count, Time } from '../parts/time.tsx';
+import { Time } from '../parts/time.tsx';
 import { causeWord, channelName, nextTryOf, stateWord, columnText as text } from '../parts/words.ts';
 import { ActOnChosen, type Chosen, choice } from './notification/selection.tsx';
 import {
@@ -22,6 +23,7 @@ import {
   listCommand,
   operationFilter,
   operationKinds,
+  PERIOD_NAMES,
   PERIODS,
   pageInList,
   STATUS_NAMES,
@@ -31,22 +33,22 @@ import { NewOperation } from './operations/new-operation.tsx';
 import { isAddress, RecipientSearch, SearchField } from './search.tsx';
 
 const columns = (pageOf: (log_id: string) => string): readonly Column<NotificationView>[] => [
-  stateColumn('State', '7rem', ({ state }) => stateWord(state)),
-  linkColumn('Notification', 'minmax(9rem, 2fr)', (row) => ({
+  stateColumn(t('State'), '7rem', ({ state }) => stateWord(state)),
+  linkColumn(t('Notification'), 'minmax(9rem, 2fr)', (row) => ({
     href: pageOf(text(row, 'log_id')),
     text: text(row, 'log_id'),
     mono: true,
   })),
   {
-    title: 'Channel',
+    title: t('Channel'),
     width: '5.5rem',
     narrow: 'line',
     cell: (row) => channelName(row['channel'] ?? text(row, 'notification_type').toLowerCase()),
   },
-  { title: 'Priority', yields: 1, width: '5rem', narrow: 'line', cell: (row) => text(row, 'priority') || '–' },
-  { title: 'Tenant', yields: 3, width: 'minmax(6rem, 1fr)', narrow: 'line', cell: (row) => text(row, 'tenant_id') },
+  { title: t('Priority'), yields: 1, width: '5rem', narrow: 'line', cell: (row) => text(row, 'priority') || '–' },
+  { title: t('Tenant'), yields: 3, width: 'minmax(6rem, 1fr)', narrow: 'line', cell: (row) => text(row, 'tenant_id') },
   {
-    title: 'Last error',
+    title: t('Last error'),
     width: 'minmax(13rem, 3fr)',
     narrow: 'line',
     cell: (row) => {
@@ -60,16 +62,16 @@ const columns = (pageOf: (log_id: string) => string): readonly Column<Notificati
       );
     },
   },
-  { title: 'Attempts', yields: 4, width: '5rem', align: 'right', cell: (row) => text(row, 'send_attempts') || '0' },
+  { title: t('Attempts'), yields: 4, width: '5rem', align: 'right', cell: (row) => text(row, 'send_attempts') || '0' },
   {
-    title: 'Next try',
+    title: t('Next try'),
     yields: 5,
     width: '6rem',
     align: 'right',
     cell: (row) => <Time at={nextTryOf(row)} />,
   },
   {
-    title: 'Created',
+    title: t('Created'),
     yields: 2,
     width: '6rem',
     align: 'right',
@@ -127,49 +129,55 @@ export function NotificationsScreen() {
   return (
     <ScreenFrame
       wide
-      title="Notifications"
+      title={t('Notifications')}
       actions={
         <>
           <Button
-            name={held ? `Follow${list.newer > 0 ? `: ${count(list.newer)} newer` : ''}` : 'Live: pause'}
+            name={
+              held
+                ? list.newer > 0
+                  ? t('Follow: {n} newer', { n: count(list.newer) })
+                  : t('Follow')
+                : t('Live: pause')
+            }
             icon={held ? 'play' : 'pause'}
-            title="Shortcut: p"
+            title={t('Shortcut: p')}
             onClick={() => (held ? follow() : setPaused(true))}
           />
           {session.role === 'operator' && kinds.length > 0 && (
-            <Button name="Act on all that match…" onClick={() => setOperation(operationFilter(filters, from))} />
+            <Button name={t('Act on all that match…')} onClick={() => setOperation(operationFilter(filters, from))} />
           )}
         </>
       }
     >
-      <search class="line" aria-label="Filter notifications">
+      <search class="line" aria-label={t('Filter notifications')}>
         <SearchField value={filters.api.q} onSearch={search} />
         <Select
-          label="State"
+          label={t('State')}
           value={filters.api.status}
           options={LIST_STATUSES}
-          all="Any state"
+          all={t('Any state')}
           nameOf={(status) => STATUS_NAMES[status]}
           onChange={(status) => set({ status })}
         />
         <ConditionSelects values={filters.api} onChange={set} />
         <Select
-          label="Created"
+          label={t('Created')}
           value={filters.period}
           options={PERIODS}
-          all={defaultPeriod(filters)}
-          nameOf={(period) => `Last ${period}`}
+          all={defaultPeriod(filters) === 'any' ? t('Any time') : t('Last 24 hours')}
+          nameOf={(period) => PERIOD_NAMES[period]}
           onChange={(period) => set({ period })}
         />
         <RecipientSearch filters={filters} address={address} onClosed={() => setAddress(undefined)} onChange={set} />
         {query.size > 0 && (
           <a class="clear" href="/notifications">
-            Clear
+            {t('Clear')}
           </a>
         )}
       </search>
       <ListTable
-        label="Notifications"
+        label={t('Notifications')}
         columns={[...(session.role === 'operator' ? [choice(chosen, setChosen, list.rows)] : []), ...columns(pageOf)]}
         list={list}
         hrefOf={(row) => pageOf(text(row, 'log_id'))}
@@ -178,20 +186,20 @@ export function NotificationsScreen() {
             ? noResults('/notifications')
             : {
                 icon: 'search',
-                title: 'No notifications yet',
-                text: 'None in the last 24 hours. A key lets a program hand them over: POST /v1/notifications.',
-                next: session.lacks?.includes('keys') ? undefined : { href: '/keys', name: 'Send your first' },
+                title: t('No notifications yet'),
+                text: t('None in the last 24 hours. A key lets a program hand them over: POST /v1/notifications.'),
+                next: session.lacks?.includes('keys') ? undefined : { href: '/keys', name: t('Send your first') },
               }
         }
       />
       {list.rows.length > 0 && (
         <p class="table-foot faint" role="status">
-          {count(list.rows.length)} {list.more ? 'loaded; more come as you scroll' : 'in all'}
-          {list.by_tenant && '. The list goes by tenant instead of by time: too many tenants sent on one day'}
+          {t(list.more ? '{n} loaded; more come as you scroll' : '{n} in all', { n: count(list.rows.length) })}
+          {list.by_tenant && t('. The list goes by tenant instead of by time: too many tenants sent on one day')}
         </p>
       )}
       {chosen.size > 0 && <ActOnChosen chosen={chosen} onClear={() => setChosen(new Map())} onDone={list.refresh} />}
-      <OpsCommands of={{ 'The same list': listCommand(filters, from) }} />
+      <OpsCommands of={{ [t('The same list')]: listCommand(filters, from) }} />
       {operation && <NewOperation filter={operation} kinds={kinds} onClose={() => setOperation(undefined)} />}
     </ScreenFrame>
   );

@@ -4,17 +4,19 @@ import type { OperationView } from '../../src/application/contract/operations.ts
 import { type Answer, write } from '../data/api.ts';
 import { opsCommand, SessionContext } from '../data/session.ts';
 import { type List, useList } from '../data/use-list.ts';
+import { plural, rich, said, t } from '../language/language.ts';
 import { type Word, WordBadge } from '../parts/badge.tsx';
 import { Button } from '../parts/button.tsx';
-import { Dotted, Group, GroupLine, ScreenFrame } from '../parts/screen.tsx';
+import { Dotted, Group, ScreenFrame } from '../parts/screen.tsx';
 import { OpsCommands, ShellCommands } from '../parts/shell-command.tsx';
 import { Listed } from '../parts/table.tsx';
-import { count, Time } from '../parts/time.tsx';
+import { Time } from '../parts/time.tsx';
 import { useAct } from '../parts/toasts.tsx';
-import { channelName, exclusionWord, KIND_WORDS, OPERATION_WORDS, plural } from '../parts/words.ts';
+import { channelName, KIND_WORDS, OPERATION_WORDS } from '../parts/words.ts';
 import { FilterWords } from './operations/filter.tsx';
 import { NewOperation } from './operations/new-operation.tsx';
 import { Outcomes } from './operations/outcomes.tsx';
+import { Progress, Reasons } from './operations/progress.tsx';
 import { Verification } from './operations/verification.tsx';
 
 const QUEUE_REDRIVE = 'dlq.redrive';
@@ -43,20 +45,24 @@ export function OperationsScreen() {
   const done = inOneList(list, queues.rows);
   return (
     <ScreenFrame
-      title="Operations"
-      lead="What was done with many notifications at once. An operation takes what its preview counted, and nothing that came later."
+      title={t('Operations')}
+      lead={t(
+        'What was done with many notifications at once. An operation takes what its preview counted, and nothing that came later.',
+      )}
       actions={
-        session.role === 'operator' && <Button name="New operation" kind="primary" onClick={() => setAsked(true)} />
+        session.role === 'operator' && (
+          <Button name={t('New operation')} kind="primary" onClick={() => setAsked(true)} />
+        )
       }
     >
       <Verification />
       <Listed
-        label="Operations"
+        label={t('Operations')}
         list={{ ...list, rows: done }}
         empty={{
           icon: 'operations',
-          title: 'No operations yet',
-          text: 'Redrive a group of dead letters, or act on all notifications that match a filter.',
+          title: t('No operations yet'),
+          text: t('Redrive a group of dead letters, or act on all notifications that match a filter.'),
         }}
       >
         <div class="rows">
@@ -74,8 +80,8 @@ export function OperationsScreen() {
           )}
         </div>
       </Listed>
-      {list.more && <Button name="Show earlier ones" onClick={list.loadMore} />}
-      <OpsCommands of={{ 'A redrive by filter in the shell': 'replay --channel slack --dry-run' }} />
+      {list.more && <Button name={t('Show earlier ones')} onClick={list.loadMore} />}
+      <OpsCommands of={{ [t('A redrive by filter in the shell')]: 'replay --channel slack --dry-run' }} />
       {asked && (
         <NewOperation
           onClose={() => {
@@ -109,27 +115,35 @@ function QueueRedrive({ entry: { audit_id, at, who, on, result } }: { readonly e
       id={`operation-${audit_id}`}
       title={
         <>
-          Redrive of the dead-letter queue of {on.map(channelName).join(', ')}
+          {t('Redrive of the dead-letter queue of {channels}', { channels: on.map(channelName).join(', ') })}
           <WordBadge word={result === undefined ? BEGUN : OPERATION_WORDS.done} />
         </>
       }
-      facts={<Dotted of={[moved !== undefined && `${plural(moved, 'letter')} moved`, `by ${who}`, <Time at={at} />]} />}
+      facts={
+        <Dotted
+          of={[
+            moved !== undefined && plural(moved, 'letter moved', 'letters moved'),
+            t('by {who}', { who }),
+            <Time at={at} />,
+          ]}
+        />
+      }
     >
       {null}
     </Group>
   );
 }
 
-const BEGUN: Word = { name: 'Begun', tone: 'wait', meaning: 'Its end is not known.' };
+const BEGUN: Word = { name: t('Begun'), tone: 'wait', meaning: t('Its end is not known.') };
 
 /** Operations whose outcome is read without being asked for: up to a hundred rows each. */
 const OPENED = 2;
 
 const ACTIONS: Readonly<Record<OperationAction, { readonly name: string; readonly answer: string }>> = {
-  start: { name: 'Start', answer: 'The operation has begun.' },
-  pause: { name: 'Pause', answer: 'It pauses after the page in progress.' },
-  resume: { name: 'Resume', answer: 'It goes on where it stopped.' },
-  cancel: { name: 'Cancel', answer: 'It ends after the page in progress; what was done stays done.' },
+  start: { name: t('Start'), answer: t('The operation has begun.') },
+  pause: { name: t('Pause'), answer: t('It pauses after the page in progress.') },
+  resume: { name: t('Resume'), answer: t('It goes on where it stopped.') },
+  cancel: { name: t('Cancel'), answer: t('It ends after the page in progress; what was done stays done.') },
 };
 
 interface OperationProps {
@@ -149,17 +163,20 @@ function Operation({ operation, isNewest, onChanged }: OperationProps) {
       id={`operation-${operation_id}`}
       title={
         <>
-          {KIND_WORDS[kind].name}
-          {preview !== null && ` ${plural(preview.taken, 'notification')}`}
-          <WordBadge word={wanted === null ? word : { ...word, name: wanted === 'pause' ? 'Pausing' : 'Cancelling' }} />
+          {preview === null
+            ? KIND_WORDS[kind].name
+            : t('{action} {n}', { action: KIND_WORDS[kind].name, n: plural(preview.taken, 'notification') })}
+          <WordBadge
+            word={wanted === null ? word : { ...word, name: wanted === 'pause' ? t('Pausing') : t('Cancelling') }}
+          />
         </>
       }
       facts={
         <Dotted
           of={[
-            `by ${operation.created_by}`,
+            t('by {who}', { who: operation.created_by }),
             <Time at={operation.created_at} />,
-            operation.ended_at !== null && ['ended ', <Time at={operation.ended_at} />],
+            operation.ended_at !== null && rich('ended {time}', { time: <Time at={operation.ended_at} /> }),
             <code class="faint">{operation_id}</code>,
           ]}
         />
@@ -190,58 +207,14 @@ function Operation({ operation, isNewest, onChanged }: OperationProps) {
       {status !== 'previewing' && status !== 'ready' && <Progress operation={operation} />}
       <Reasons excluded={(status === 'ready' ? (preview ?? progress) : progress).excluded} />
       {operation.started_at !== null && <Outcomes operation={operation} open={isNewest} />}
-      {operation.error !== null && <p class="group-line note tone-bad">{operation.error}</p>}
+      {operation.error !== null && <p class="group-line note tone-bad">{said(operation.error)}</p>}
       <ShellCommands
         open={operation.error !== null}
         commands={[
-          ...(operation.command === null ? [] : [{ label: 'The same', command: operation.command }]),
-          { label: 'Who did what with it', command: opsCommand(`audit --target ${operation_id}`, session) },
+          ...(operation.command === null ? [] : [{ label: t('The same'), command: operation.command }]),
+          { label: t('Who did what with it'), command: opsCommand(`audit --target ${operation_id}`, session) },
         ]}
       />
     </Group>
-  );
-}
-
-function Progress({
-  operation: { preview, progress, kind, status, rate, rate_now, eta },
-}: {
-  readonly operation: OperationView;
-}) {
-  const total = preview?.taken ?? progress.matched;
-  const share = total === 0 ? 100 : Math.min(100, (100 * progress.taken) / total);
-  return (
-    <div class="rows tight">
-      <div
-        class="bar"
-        role="progressbar"
-        aria-label="Progress"
-        aria-valuemin={0}
-        aria-valuemax={total}
-        aria-valuenow={Math.min(total, progress.taken)}
-        aria-valuetext={`${progress.taken} of ${total}`}
-      >
-        <span class={`tone-${OPERATION_WORDS[status].tone}`} style={{ width: `${share}%` }} />
-      </div>
-      <p class="soft">
-        <Dotted
-          of={[
-            [<strong>{count(progress.taken)}</strong>, ` of ${count(total)} ${KIND_WORDS[kind].done}`],
-            rate_now !== null && `${count(rate_now)} of at most ${count(rate)} per second`,
-            eta !== null && ['ends ', <Time at={eta} />],
-            progress.left_to_sweep > 0 && `${count(progress.left_to_sweep)} are sent by the next sweep`,
-          ]}
-        />
-      </p>
-    </div>
-  );
-}
-
-function Reasons({ excluded }: { readonly excluded: OperationView['progress']['excluded'] }) {
-  const reasons = Object.entries(excluded).filter(([, number]) => number > 0);
-  if (reasons.length === 0) return null;
-  return (
-    <GroupLine name="Left out">
-      <p class="soft">{reasons.map(([reason, number]) => `${count(number)} ${exclusionWord(reason)}`).join(' · ')}</p>
-    </GroupLine>
   );
 }

@@ -1,11 +1,11 @@
 import type { Overview } from '../../src/application/contract/overview.ts';
 import { useRead } from '../data/use-read.ts';
+import { count, plural, rich, t } from '../language/language.ts';
 import { hrefOf } from '../navigation/router.ts';
 import { ScreenFrame } from '../parts/screen.tsx';
 import { OpsCommands } from '../parts/shell-command.tsx';
 import { Await } from '../parts/states.tsx';
-import { about, count, Time } from '../parts/time.tsx';
-import { plural } from '../parts/words.ts';
+import { about, Time } from '../parts/time.tsx';
 import { Causes } from './overview/causes.tsx';
 import { Charts } from './overview/charts.tsx';
 import { Integrations } from './overview/integrations.tsx';
@@ -16,8 +16,8 @@ import { Channels, Sweeps } from './overview/tables.tsx';
 export function OverviewScreen() {
   const reading = useRead('GET /api/overview', {}, {});
   return (
-    <ScreenFrame title="Overview" lead={reading.data && headline(reading.data)}>
-      <Await reading={reading} what="the overview" lines={10}>
+    <ScreenFrame title={t('Overview')} lead={reading.data && headline(reading.data)}>
+      <Await reading={reading} what={t('the overview')} lines={10}>
         {(data) => (
           <>
             <Ringing {...data} />
@@ -31,7 +31,7 @@ export function OverviewScreen() {
               <Sweeps sweeps={data.sweeps} />
             </div>
             <Budgets budgets={data.budgets} />
-            <OpsCommands of={{ 'The same figures': 'status', 'Dead letters and their causes': 'dlq list' }} />
+            <OpsCommands of={{ [t('The same figures')]: 'status', [t('Dead letters and their causes')]: 'dlq list' }} />
           </>
         )}
       </Await>
@@ -42,40 +42,58 @@ export function OverviewScreen() {
 function headline(overview: Overview): string {
   const { dead, due, waiting, held, in_flight } = sums(overview);
   const onTheWay = due + waiting + held + in_flight;
-  const about = dead > 0 && overview.channels.some(({ estimated }) => estimated) ? 'About ' : '';
+  const estimated = dead > 0 && overview.channels.some((figures) => figures.estimated);
+  const roughly = (what: string) => (estimated ? t('About {what}', { what }) : what);
   const down = overview.breakers.filter(({ state }) => state === 'open').length;
   if (dead > 0 && down > 0)
-    return `${about}${plural(dead, 'notification is dead', 'notifications are dead')} and ${dead === 1 ? 'waits' : 'wait'} for a decision, and ${plural(down, 'provider is', 'providers are')} down.`;
+    return t('{dead}, and {down}.', {
+      dead: roughly(
+        plural(dead, 'notification is dead and waits for a decision', 'notifications are dead and wait for a decision'),
+      ),
+      down: plural(down, 'provider is down', 'providers are down'),
+    });
   if (dead > 0)
-    return `${about}${plural(dead, 'notification is', 'notifications are')} dead and ${dead === 1 ? 'needs' : 'need'} a decision. Nothing else does.`;
+    return t('{dead}. Nothing else does.', {
+      dead: roughly(
+        plural(dead, 'notification is dead and needs a decision', 'notifications are dead and need a decision'),
+      ),
+    });
   if (down > 0)
-    return `${plural(down, 'provider is', 'providers are')} down: ${down === 1 ? 'its' : 'their'} notifications are held, and sent when ${down === 1 ? 'it is' : 'they are'} back.`;
-  if (overview.alarms.length > 0) return `${plural(overview.alarms.length, 'alarm rings', 'alarms ring')}.`;
-  return `Nothing needs a decision, and ${onTheWay > 0 ? `${plural(onTheWay, 'notification is', 'notifications are')} on the way` : 'nothing waits'}.`;
+    return plural(
+      down,
+      'provider is down: its notifications are held, and sent when it is back.',
+      'providers are down: their notifications are held, and sent when they are back.',
+    );
+  if (overview.alarms.length > 0) return plural(overview.alarms.length, 'alarm rings.', 'alarms ring.');
+  return onTheWay > 0
+    ? t('Nothing needs a decision, and {n}.', {
+        n: plural(onTheWay, 'notification is on the way', 'notifications are on the way'),
+      })
+    : t('Nothing needs a decision, and nothing waits.');
 }
 
 function Figures({ overview }: { readonly overview: Overview }) {
   const { dead, due, waiting, held, in_flight, oldest } = sums(overview);
   const estimated = overview.channels.some((figures) => figures.estimated);
-  const late = oldest === null ? 'nothing is late' : ['oldest ', <Time at={oldest} />];
-  const causes = dead === 0 ? 'nothing needs you' : plural(overview.causes.length, 'cause');
+  const late = oldest === null ? t('nothing is late') : rich('oldest {time}', { time: <Time at={oldest} /> });
+  const causes = dead === 0 ? t('nothing needs you') : plural(overview.causes.length, 'cause');
   const figures = [
-    { label: 'Dead', value: dead, hint: causes, href: '/dead-letters' },
+    { label: t('Dead'), value: dead, hint: causes, href: '/dead-letters' },
     {
-      label: 'Unfinished',
+      label: t('Unfinished'),
       value: due + in_flight + held + waiting,
-      hint: 'sum of the next four',
+      hint: t('sum of the next four'),
       status: 'unfinished',
     },
-    { label: 'Due', value: due, hint: late, status: 'due' },
-    { label: 'In flight', value: in_flight, hint: 'being sent now', status: 'in_flight' },
-    { label: 'Held', value: held, hint: 'their provider is down', status: 'held' },
-    { label: 'Waiting', value: waiting, hint: 'for their next retry', status: 'waiting' },
+    { label: t('Due'), value: due, hint: late, status: 'due' },
+    { label: t('In flight'), value: in_flight, hint: t('being sent now'), status: 'in_flight' },
+    { label: t('Held'), value: held, hint: t('their provider is down'), status: 'held' },
+    { label: t('Waiting'), value: waiting, hint: t('for their next retry'), status: 'waiting' },
   ];
   return (
     <div class="figures panel">
       {figures.map(({ label, value, hint, status, href = hrefOf('/notifications', { status }) }) => (
-        <a key={label} class={`figure tone-${label === 'Dead' && value > 0 ? 'bad' : 'none'}`} href={href}>
+        <a key={label} class={`figure tone-${href === '/dead-letters' && value > 0 ? 'bad' : 'none'}`} href={href}>
           <span class="figure-label">{label}</span>
           <span class="figure-value">{estimated ? about(value) : count(value)}</span>
           <span class="faint small">{hint}</span>

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { write } from '../data/api.ts';
+import { t } from '../language/language.ts';
 import { Button } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { Field } from '../parts/field.tsx';
@@ -24,7 +25,12 @@ export function RecipientSearch({ filters, address, onClosed, onChange }: Recipi
   const { recipient_hash, tenant } = filters.api;
   const none = { recipient_hash: undefined, tenant: undefined };
   if (recipient_hash !== undefined)
-    return <Chip name={`One recipient of ${tenant ?? 'all tenants'}`} onClick={() => onChange(none)} />;
+    return (
+      <Chip
+        name={t('One recipient of {tenant}', { tenant: tenant ?? t('all tenants') })}
+        onClick={() => onChange(none)}
+      />
+    );
   const close = () => {
     setOpen(false);
     onClosed();
@@ -35,8 +41,10 @@ export function RecipientSearch({ filters, address, onClosed, onChange }: Recipi
   };
   return (
     <>
-      <Button name="By recipient…" kind="filter" onClick={() => setOpen(true)} />
-      {tenant !== undefined && <Chip name={`Tenant ${tenant}`} onClick={() => onChange({ tenant: undefined })} />}
+      <Button name={t('By recipient…')} kind="filter" onClick={() => setOpen(true)} />
+      {tenant !== undefined && (
+        <Chip name={t('Tenant {tenant}', { tenant })} onClick={() => onChange({ tenant: undefined })} />
+      )}
       {open && <Ask tenant={tenant} recipient={address} onClose={close} onFound={found} />}
     </>
   );
@@ -47,7 +55,7 @@ function Chip({ name, onClick }: { readonly name: string; readonly onClick: () =
     <button type="button" class="chip" onClick={onClick}>
       {name}
       <Icon name="close" />
-      <span class="visually-hidden">Remove this filter</span>
+      <span class="visually-hidden">{t('Remove this filter')}</span>
     </button>
   );
 }
@@ -68,18 +76,18 @@ function Ask({ tenant, recipient: typed, onClose, onFound }: AskProps) {
     onFound({ tenant, ...found });
   };
   return (
-    <FormDialog title="Find by tenant and recipient" onClose={onClose} keep={null} act="Find" send={find}>
+    <FormDialog title={t('Find by tenant and recipient')} onClose={onClose} keep={null} act={t('Find')} send={find}>
       <Field
-        label="Tenant"
+        label={t('Tenant')}
         name="tenant"
         value={tenant}
-        hint="Empty: all tenants, which reads everything of the period."
+        hint={t('Empty: all tenants, which reads everything of the period.')}
       />
       <Field
-        label="Recipient"
+        label={t('Recipient')}
         name="recipient"
         value={typed}
-        hint="The exact address, channel or URL. Leave it empty for everything of the tenant."
+        hint={t('The exact address, channel or URL. Leave it empty for everything of the tenant.')}
       />
     </FormDialog>
   );
@@ -100,11 +108,11 @@ export function SearchField({ value, onSearch }: SearchFieldProps) {
   return (
     <label class="search">
       <Icon name="search" />
-      <span class="visually-hidden">Search by log_id, notification_id or recipient</span>
+      <span class="visually-hidden">{t('Search by log_id, notification_id or recipient')}</span>
       <input
         ref={input}
         type="search"
-        placeholder="ID or recipient"
+        placeholder={t('ID or recipient')}
         defaultValue={value ?? ''}
         maxLength={500}
         spellcheck={false}

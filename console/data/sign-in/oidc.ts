@@ -1,5 +1,6 @@
 import * as oauth from 'oauth4webapi';
 import type { ConsoleConfig } from '../../../src/application/contract/overview.ts';
+import { t } from '../../language/language.ts';
 import type { SignedOut, SignIn } from '../session.ts';
 
 type OidcConfig = Extract<ConsoleConfig, { sign_in: 'oidc' }>;
@@ -44,13 +45,13 @@ export class Oidc {
     if (this.#tokens !== undefined) return { state: 'in' };
     if (isAnswer) {
       history.replaceState(null, '', '/');
-      return this.#out('This address is the answer to a sign-in that this tab did not begin.');
+      return this.#out(t('This address is the answer to a sign-in that this tab did not begin.'));
     }
     return hasSignedOut() ? this.#signedOut() : this.#leave({ silent: true });
   }
 
   ended(): SignedOut {
-    return hasSignedOut() ? this.#signedOut() : this.#out('Your session has ended.');
+    return hasSignedOut() ? this.#signedOut() : this.#out(t('Your session has ended.'));
   }
 
   #discovered(): Promise<oauth.AuthorizationServer> {
@@ -95,7 +96,7 @@ export class Oidc {
     return { state: 'leaving' };
   }
 
-  #out(why: string, remedy = 'Sign in again: the page comes back to where it is.'): SignedOut {
+  #out(why: string, remedy = t('Sign in again: the page comes back to where it is.')): SignedOut {
     this.#tokens = undefined;
     return { state: 'out', why, remedy, again: () => this.#again() };
   }
@@ -134,12 +135,12 @@ export class Oidc {
         return this.#leave({ silent: false, back: journey.back });
       if (refusal === undefined) {
         return this.#out(
-          'The answer of the issuer does not belong to the sign-in that this tab began, or is not valid.',
+          t('The answer of the issuer does not belong to the sign-in that this tab began, or is not valid.'),
         );
       }
       return this.#out(
-        `The issuer did not sign you in: ${refusal}.`,
-        'Sign in again. If that is refused too, ask whoever decides who gets in.',
+        t('The issuer did not sign you in: {refusal}.', { refusal }),
+        t('Sign in again. If that is refused too, ask whoever decides who gets in.'),
       );
     }
   }
@@ -202,7 +203,7 @@ export class Oidc {
   }
 
   #signedOut(): SignedOut {
-    return this.#out('You have signed out.', 'Sign in to go on.');
+    return this.#out(t('You have signed out.'), t('Sign in to go on.'));
   }
 }
 

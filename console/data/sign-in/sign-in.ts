@@ -1,4 +1,5 @@
 import type { ConsoleConfig } from '../../../src/application/contract/overview.ts';
+import { t } from '../../language/language.ts';
 import type { SignIn } from '../session.ts';
 import { Oidc } from './oidc.ts';
 
@@ -46,8 +47,8 @@ async function readConfig(): Promise<ConsoleConfig> {
 
 const NEEDS_LINK = {
   state: 'out',
-  why: 'This console was opened without its sign-in link, or the program that served it was started again.',
-  remedy: 'Start it again with `npm run ops -- console`, and open the link that it prints.',
+  why: t('This console was opened without its sign-in link, or the program that served it was started again.'),
+  remedy: t('Start it again with `npm run ops -- console`, and open the link that it prints.'),
 } as const;
 
 /** Exchanges the token in the URL's fragment, if there is one, for the cookie of `npm run ops -- console`. */

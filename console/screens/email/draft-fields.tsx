@@ -1,6 +1,7 @@
 import type { EmailDraft } from '../../../src/application/contract/newsletters.ts';
 import { FORMATS } from '../../../src/core/newsletter/model/email.ts';
 import type { Answer } from '../../data/api.ts';
+import { t } from '../../language/language.ts';
 import { Button } from '../../parts/button.tsx';
 import { Field } from '../../parts/field.tsx';
 import { localInput } from '../../parts/time.tsx';
@@ -34,42 +35,45 @@ export function DraftFields({ newsletters, newsletter_id, draft }: DraftFieldsPr
   return (
     <>
       <div class="form-row">
-        <Field label="Newsletter" name="newsletter" value={newsletter_id} options={newsletters} />
-        <Field label="Format" name="format" value={draft?.format ?? 'markdown'} options={FORMATS} />
+        <Field label={t('Newsletter')} name="newsletter" value={newsletter_id} options={newsletters} />
+        <Field label={t('Format')} name="format" value={draft?.format ?? 'markdown'} options={FORMATS} />
       </div>
-      <Field label="Subject" name="subject" value={draft?.subject} required />
-      <Field label="Preheader" name="preheader" value={draft?.preheader} hint="Lists of mails show it" />
+      <Field label={t('Subject')} name="subject" value={draft?.subject} required />
+      <Field label={t('Preheader')} name="preheader" value={draft?.preheader} hint={t('Lists of mails show it')} />
       <Field
-        label="Text"
+        label={t('Text')}
         name="body"
         value={draft?.body}
         lines={10}
         required
-        hint="Merge fields such as {first_name, &quot;there&quot;} and {unsubscribe_url} are filled in."
+        hint={t('Merge fields such as {first_name} and {unsubscribe_url} are filled in.', {
+          first_name: '{first_name, "there"}',
+          unsubscribe_url: '{unsubscribe_url}',
+        })}
       />
       <Field
-        label="Segment"
+        label={t('Segment')}
         name="segment"
         value={draft?.segment}
-        hint="Such as status:paid+label:vip; empty: everyone"
+        hint={t('Such as status:paid+label:vip; empty: everyone')}
       />
       <div class="form-row">
         <Field
-          label="At"
+          label={t('At')}
           name="scheduled_at"
           type="datetime-local"
           value={localInput(draft?.scheduled_at)}
-          hint="In your time zone; empty: at once"
+          hint={t('In your time zone; empty: at once')}
         />
         <Field
-          label="Spread over minutes"
+          label={t('Spread over minutes')}
           name="window"
           type="number"
           value={draft?.delivery_window_minutes?.toString()}
           min={1}
           max={10_080}
           step={1}
-          hint="Empty: as fast as it may"
+          hint={t('Empty: as fast as it may')}
         />
       </div>
     </>
@@ -89,14 +93,15 @@ export function TestField({ busy, results, onTest }: TestFieldProps) {
   return (
     <>
       <div class="form-row with-button">
-        <Field label="Test to" name="to" hint="Up to 10 addresses; sample values, nobody is counted" />
-        <Button name="Send a test" disabled={busy} onClick={onTest} />
+        <Field label={t('Test to')} name="to" hint={t('Up to 10 addresses; sample values, nobody is counted')} />
+        <Button name={t('Send a test')} disabled={busy} onClick={onTest} />
       </div>
       {results !== undefined && (
         <ul class="reasons" role="status">
           {results.map(({ index, to, accepted, reason, message }) => (
             <li key={index}>
-              <strong>{to}</strong> {accepted ? 'SES took it.' : (message ?? `Not sent: ${reason ?? 'unknown'}.`)}
+              <strong>{to}</strong>{' '}
+              {accepted ? t('SES took it.') : (message ?? t('Not sent: {reason}.', { reason: reason ?? t('unknown') }))}
             </li>
           ))}
         </ul>

@@ -4,14 +4,13 @@ import type { EmailDraft, MailPreview as Mail } from '../../../src/application/c
 import { write } from '../../data/api.ts';
 import { newRequestId, useDecision } from '../../data/decision.ts';
 import { opsCommand, SessionContext } from '../../data/session.ts';
+import { count, plural, said, t } from '../../language/language.ts';
 import { navigate } from '../../navigation/router.ts';
 import { Button, Why } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Shell } from '../../parts/shell-command.tsx';
 import { Problem } from '../../parts/states.tsx';
-import { count } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toasts.tsx';
-import { plural } from '../../parts/words.ts';
 import { DraftFields, draftIn, TestField } from './draft-fields.tsx';
 import { Recipients, useDryRun } from './dry-run.tsx';
 import { MailPreview } from './mail-preview.tsx';
@@ -33,8 +32,8 @@ async function store({ tenant, replaces, onClose }: DraftProps, request_id: stri
     replaces === undefined
       ? await write('POST /api/emails', {}, { ...body, tenant })
       : await write('POST /api/emails/{email_id}/replace', { email_id: replaces.email_id }, { ...body, known_at });
-  const done = replaces === undefined ? 'It is stored; its progress is below.' : 'It is replaced.';
-  showToast('done', [done, ...(warnings ?? [])].join(' '));
+  const done = replaces === undefined ? t('It is stored; its progress is below.') : t('It is replaced.');
+  showToast('done', [done, ...(warnings ?? []).map(said)].join(' '));
   onClose();
   navigate(`/newsletters/emails/${encodeURIComponent(email_id)}`);
 }
@@ -93,30 +92,30 @@ export function Draft(props: DraftProps) {
   const draft = useDraft(props);
   const { run, ready, busy, isRunning, problem, shown } = draft;
   const newsletter_id = replaces?.draft.newsletter_id ?? newsletters[0];
-  const verb = replaces === undefined ? 'Send' : 'Replace';
+  const verb = replaces === undefined ? t('Send') : t('Replace');
   const ofFile = `--tenant ${quoted(tenant)} --newsletter ${quoted(newsletter_id ?? 'ID')}`;
   const command =
     replaces === undefined ? `emails send FILE.md ${ofFile}` : `emails replace ${replaces.email_id} FILE.md`;
   return (
     <>
       <Dialog
-        title={replaces === undefined ? 'New e-mail' : 'Edit the e-mail'}
+        title={replaces === undefined ? t('New e-mail') : t('Edit the e-mail')}
         stays
         onClose={onClose}
         actions={
           <>
-            {!busy && !ready && <Why>Preview the recipients first.</Why>}
-            <Button name="Leave it" onClick={onClose} />
-            <Button name="Preview mail" icon="eye" disabled={busy} onClick={draft.preview} />
+            {!busy && !ready && <Why>{t('Preview the recipients first.')}</Why>}
+            <Button name={t('Leave it')} onClick={onClose} />
+            <Button name={t('Preview mail')} icon="eye" disabled={busy} onClick={draft.preview} />
             <Button
-              name={ready ? `${verb}: ${plural(run?.recipients ?? 0, 'member')}` : verb}
+              name={ready ? t('{verb}: {n}', { verb, n: plural(run?.recipients ?? 0, 'member') }) : verb}
               kind={ready ? 'primary' : 'plain'}
               disabled={busy || !ready}
               onClick={draft.send}
             />
             {/* The last one, where a second click in a hurry only looks again. */}
             <button type="submit" form="draft" class={`button${ready ? '' : ' primary'}`} disabled={busy || isRunning}>
-              {isRunning ? `${count(run?.members ?? 0)} members looked at…` : 'Preview recipients'}
+              {isRunning ? t('{n} members looked at…', { n: count(run?.members ?? 0) }) : t('Preview recipients')}
             </button>
           </>
         }
@@ -137,7 +136,7 @@ export function Draft(props: DraftProps) {
           <TestField busy={busy} results={draft.tests} onTest={draft.test} />
           {run?.status === 'done' && <Recipients run={run} />}
           {problem !== undefined && <Problem problem={problem} />}
-          <Shell label="In the shell" command={opsCommand(command, session)} />
+          <Shell label={t('In the shell')} command={opsCommand(command, session)} />
         </form>
       </Dialog>
       {shown !== undefined && (

@@ -2,7 +2,7 @@ import { useContext, useEffect, useState } from 'preact/hooks';
 import type { Answer } from '../../data/api.ts';
 import { SessionContext } from '../../data/session.ts';
 import { useRead } from '../../data/use-read.ts';
-import { count } from '../../parts/time.tsx';
+import { count, rich, t } from '../../language/language.ts';
 import { reasonWord } from './phase-words.ts';
 
 type DryRun = Answer<'POST /api/emails/dry-run'>;
@@ -32,35 +32,47 @@ export function Recipients({ run }: { readonly run: DryRun }) {
     <div class="rows" role="status">
       <dl class="preview-figures is-two">
         <div class="is-main">
-          <dt>Would get it</dt>
+          <dt>{t('Would get it')}</dt>
           <dd>{count(recipients)}</dd>
         </div>
         <div>
-          <dt>Left out</dt>
+          <dt>{t('Left out')}</dt>
           <dd>{count(excluded)}</dd>
         </div>
       </dl>
       <ul class="reasons">
-        <li>Who has unsubscribed is in neither number.</li>
+        <li>{t('Who has unsubscribed is in neither number.')}</li>
         {(renderings.length > 1 || other_recipients > 0) &&
           renderings.map(({ segments, recipients: number }) => (
             <li key={segments.join()}>
-              <strong>{count(number)}</strong> with {segments.join(' and ') || 'no part of their own'}
+              {rich('{n} with {parts}', {
+                n: <strong>{count(number)}</strong>,
+                parts: segments.join(t(' and ')) || t('no part of their own'),
+              })}
             </li>
           ))}
         {other_recipients > 0 && (
           <li>
-            <strong>{count(other_recipients)}</strong> with other combinations of parts
+            {rich('{n} with other combinations of parts', {
+              n: <strong>{count(other_recipients)}</strong>,
+            })}
           </li>
         )}
         {Object.entries(excluded_by_reason).map(([reason, number]) => (
           <li key={reason}>
-            <strong>{count(number)}</strong> left out: <code>{reason}</code> {reasonWord('excluded', reason)}
+            {rich('{n} left out: {reason} {why}', {
+              n: <strong>{count(number)}</strong>,
+              reason: <code>{reason}</code>,
+              why: reasonWord('excluded', reason),
+            })}
           </li>
         ))}
         {Object.entries(missing_fields).map(([field, number]) => (
           <li key={field}>
-            <strong>{count(number)}</strong> have no <code>{`{${field}}`}</code>
+            {rich('{n} have no {field}', {
+              n: <strong>{count(number)}</strong>,
+              field: <code>{`{${field}}`}</code>,
+            })}
           </li>
         ))}
       </ul>

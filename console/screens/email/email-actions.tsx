@@ -3,11 +3,11 @@ import type { EmailAction } from '../../../src/application/contract/choices.ts';
 import type { EmailDetail, EmailDraft, ResolveAnswer } from '../../../src/application/contract/newsletters.ts';
 import { problemOf, read, write } from '../../data/api.ts';
 import { opsCommand, SessionContext } from '../../data/session.ts';
+import { plural, said, t } from '../../language/language.ts';
 import { Button } from '../../parts/button.tsx';
 import { Decision } from '../../parts/dialog.tsx';
 import { localTime } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toasts.tsx';
-import { plural } from '../../parts/words.ts';
 import { Draft } from './draft.tsx';
 
 type Choice = EmailAction | 'resend' | 'leave';
@@ -21,34 +21,41 @@ interface Words {
 
 const WORDS: Readonly<Record<Choice, Words>> = {
   retry: {
-    name: 'Send the rest',
-    does: 'Sends what has not been submitted. Nobody gets it twice.',
-    done: 'It goes on.',
+    name: t('Send the rest'),
+    does: t('Sends what has not been submitted. Nobody gets it twice.'),
+    done: t('It goes on.'),
     command: 'emails retry',
   },
   pause: {
-    name: 'Pause',
-    does: 'No further call is made; calls under way end.',
-    done: 'It is paused.',
+    name: t('Pause'),
+    does: t('No further call is made; calls under way end.'),
+    done: t('It is paused.'),
     command: 'emails pause',
   },
-  resume: { name: 'Resume', does: 'It goes on where it stopped.', done: 'It goes on.', command: 'emails resume' },
+  resume: {
+    name: t('Resume'),
+    does: t('It goes on where it stopped.'),
+    done: t('It goes on.'),
+    command: 'emails resume',
+  },
   cancel: {
-    name: 'Cancel',
-    does: 'It is sent to nobody else; calls under way end.',
-    done: 'It is cancelled.',
+    name: t('Cancel'),
+    does: t('It is sent to nobody else; calls under way end.'),
+    done: t('It is cancelled.'),
     command: 'emails cancel',
   },
   resend: {
-    name: 'Resend to uncertain',
-    does: 'Sends to recipients whose outcome nobody knows. Some of them may get it twice. Those of the last minutes wait, as SES may still tell of them.',
-    done: 'are sent again',
+    name: t('Resend to uncertain'),
+    does: t(
+      'Sends to recipients whose outcome nobody knows. Some of them may get it twice. Those of the last minutes wait, as SES may still tell of them.',
+    ),
+    done: '',
     command: 'emails resolve',
   },
   leave: {
-    name: 'Leave uncertain',
-    does: 'The uncertain recipients stay so and are not sent again.',
-    done: 'are left as they are',
+    name: t('Leave uncertain'),
+    does: t('The uncertain recipients stay so and are not sent again.'),
+    done: '',
     command: 'emails resolve',
   },
 };
@@ -67,7 +74,7 @@ export function EmailActions({ email_id, detail: { actions, email, tenant_id }, 
     try {
       setWritten(await read('GET /api/emails/{email_id}/draft', { email_id }, {}));
     } catch (error) {
-      showToast('failed', problemOf(error).detail);
+      showToast('failed', said(problemOf(error).detail));
     }
   };
   const open = email.counts.uncertain - email.uncertain_left;
@@ -75,7 +82,7 @@ export function EmailActions({ email_id, detail: { actions, email, tenant_id }, 
   if (role === 'viewer') return null;
   return (
     <>
-      {email.status === 'pending' && <Button name="Edit" onClick={edit} />}
+      {email.status === 'pending' && <Button name={t('Edit')} onClick={edit} />}
       {written !== undefined && (
         <Draft
           tenant={tenant_id}
@@ -112,16 +119,30 @@ export function EmailActions({ email_id, detail: { actions, email, tenant_id }, 
 function tellResolved(decision: 'resend' | 'leave', answer: ResolveAnswer, command: string): void {
   const { status, resolved, continued, busy = 0, waiting = 0, waiting_until } = answer;
   const waits = decision === 'resend' && status === 'failed' && resolved > 0;
-  const one = decision === 'resend' ? 'recipient is sent again' : 'recipient is left as it is';
   const sentences = [
-    `${plural(resolved, waits ? 'recipient is pending' : one, waits ? 'recipients are pending' : `recipients ${WORDS[decision].done}`)}.`,
-    ...(waits ? ['“Send the rest” sends to them.'] : []),
-    ...(continued === true ? ['More follow in the background.'] : []),
+    waits
+      ? plural(resolved, 'recipient is pending.', 'recipients are pending.')
+      : decision === 'resend'
+        ? plural(resolved, 'recipient is sent again.', 'recipients are sent again.')
+        : plural(resolved, 'recipient is left as it is.', 'recipients are left as they are.'),
+    ...(waits ? [t('“Send the rest” sends to them.')] : []),
+    ...(continued === true ? [t('More follow in the background.')] : []),
     ...(busy > 0
-      ? [`${plural(busy, 'batch is', 'batches are')} being sent just now: decide again when they are done.`]
+      ? [
+          plural(
+            busy,
+            'batch is being sent just now: decide again when they are done.',
+            'batches are being sent just now: decide again when they are done.',
+          ),
+        ]
       : []),
     ...(waiting_until !== undefined
-      ? [`SES may still tell of ${plural(waiting, 'recipient')}: decide again at ${localTime(waiting_until)}.`]
+      ? [
+          t('SES may still tell of {n}: decide again at {time}.', {
+            n: plural(waiting, 'recipient'),
+            time: localTime(waiting_until),
+          }),
+        ]
       : []),
   ];
   if (busy + waiting > 0) showToast('failed', sentences.join(' '), command);
@@ -153,9 +174,16 @@ function Ask({ email_id, decision, uncertain, onClose, onDone }: AskProps) {
     onDone();
   };
   return (
-    <Decision title={`${words.name}?`} onClose={onClose} keep="Not now" act={words.name} run={run} command={command}>
+    <Decision
+      title={`${words.name}?`}
+      onClose={onClose}
+      keep={t('Not now')}
+      act={words.name}
+      run={run}
+      command={command}
+    >
       <p>{words.does}</p>
-      {resolves && <p>{plural(uncertain, 'recipient is', 'recipients are')} concerned.</p>}
+      {resolves && <p>{plural(uncertain, 'recipient is concerned.', 'recipients are concerned.')}</p>}
     </Decision>
   );
 }

@@ -5,14 +5,14 @@ import { FILE_STANDINGS, MEMBER_STATUSES } from '../../../src/core/newsletter/mo
 import { write } from '../../data/api.ts';
 import { newRequestId, useDecision } from '../../data/decision.ts';
 import { opsCommand, SessionContext } from '../../data/session.ts';
+import { count, plural, t } from '../../language/language.ts';
 import { Button, Why } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
 import { Shell } from '../../parts/shell-command.tsx';
 import { Problem } from '../../parts/states.tsx';
-import { count } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toasts.tsx';
-import { plural } from '../../parts/words.ts';
+import { FoundMembers } from './found-members.tsx';
 
 interface ImportProps {
   readonly tenant: string;
@@ -84,7 +84,13 @@ function useImport({ tenant, onClose, onDone }: ImportProps) {
         after.current = next ?? 0;
         setLine(done.line);
       }
-      showToast('done', `${plural(created, 'member is', 'members are')} new, ${count(changed)} were known.`);
+      showToast(
+        'done',
+        t('{created}, {known} were known.', {
+          created: plural(created, 'member is new', 'members are new'),
+          known: count(changed),
+        }),
+      );
       onClose();
       onDone();
     });
@@ -106,24 +112,30 @@ export function ImportMembers(props: ImportProps) {
   const importing = busy && preview !== undefined;
   return (
     <Dialog
-      title="Import members"
+      title={t('Import members')}
       stays
       onClose={onClose}
       actions={
         <>
           {!busy && good === 0 && (
-            <Why>{preview === undefined ? 'Preview the file first.' : 'No line of it can be imported.'}</Why>
+            <Why>{preview === undefined ? t('Preview the file first.') : t('No line of it can be imported.')}</Why>
           )}
-          <Button name="Leave it" onClick={onClose} />
+          <Button name={t('Leave it')} onClick={onClose} />
           <Button
-            name={importing ? `Line ${count(line ?? 0)}…` : good > 0 ? `Import ${plural(good, 'line')}` : 'Import'}
+            name={
+              importing
+                ? t('Line {n}…', { n: count(line ?? 0) })
+                : good > 0
+                  ? t('Import {n}', { n: plural(good, 'line') })
+                  : t('Import')
+            }
             kind={good > 0 ? 'primary' : 'plain'}
             disabled={busy || good === 0}
             onClick={act.store}
           />
           {/* The last one, where a second click in a hurry only looks again. */}
           <button type="submit" form="import" class={`button${good > 0 ? '' : ' primary'}`} disabled={busy}>
-            Preview
+            {t('Preview')}
           </button>
         </>
       }
@@ -141,27 +153,32 @@ export function ImportMembers(props: ImportProps) {
         <FileField />
         <div class="form-row">
           <Field
-            label="Newsletter"
+            label={t('Newsletter')}
             name="newsletter"
             value={newsletter}
             options={['', ...newsletters]}
-            hint="All subscribe to it"
+            hint={t('All subscribe to it')}
           />
           <Field
-            label="All of them are"
+            label={t('All of them are')}
             name="as"
             options={['', ...FILE_STANDINGS]}
-            hint="Where the file does not say it of each"
+            hint={t('Where the file does not say it of each')}
           />
         </div>
         <div class="form-row">
-          <Field label="Status" name="status" options={['', ...MEMBER_STATUSES]} hint="Of lines that give none" />
-          <Field label="Labels" name="labels" hint="That all of them get; separated by commas" />
+          <Field
+            label={t('Status')}
+            name="status"
+            options={['', ...MEMBER_STATUSES]}
+            hint={t('Of lines that give none')}
+          />
+          <Field label={t('Labels')} name="labels" hint={t('That all of them get; separated by commas')} />
         </div>
-        {preview !== undefined && <Found preview={preview} />}
+        {preview !== undefined && <FoundMembers preview={preview} />}
         {problem !== undefined && <Problem problem={problem} />}
         <Shell
-          label="For a file of any length, in the shell"
+          label={t('For a file of any length, in the shell')}
           command={opsCommand(commandFor(tenant, { ...(newsletter && { newsletter }), ...options }), session)}
         />
       </form>
@@ -176,7 +193,7 @@ function FileField() {
   const id = useId();
   return (
     <div class="field rows tight">
-      <label for={id}>File</label>
+      <label for={id}>{t('File')}</label>
       <input
         id={id}
         type="file"
@@ -187,55 +204,16 @@ function FileField() {
         onInput={({ currentTarget: field }) => {
           const { size = 0 } = field.files?.[0] ?? {};
           field.setCustomValidity(
-            size > MOST_FILE_BYTES ? `At most ${MOST_KB} KB here: the command takes any length.` : '',
+            size > MOST_FILE_BYTES ? t('At most {size} KB here: the command takes any length.', { size: MOST_KB }) : '',
           );
         }}
       />
       <p id={`${id}-hint`} class="faint">
-        CSV or JSONL up to {MOST_KB} KB, also as Ghost, listmonk, Mailchimp and others export it. It only adds: nobody’s
-        subscription is taken, and who left stays so.
+        {t(
+          'CSV or JSONL up to {size} KB, also as Ghost, listmonk, Mailchimp and others export it. It only adds: nobody’s subscription is taken, and who left stays so.',
+          { size: MOST_KB },
+        )}
       </p>
-    </div>
-  );
-}
-
-/** As the form calls the command's options. */
-const inWords = (message: string): string =>
-  message
-    .replaceAll('--newsletter', '“Newsletter”')
-    .replaceAll('--as ', '“All of them are” ')
-    .replaceAll('--as', '“All of them are”');
-
-/** What an import would do, and which lines it would leave. */
-function Found({ preview }: { readonly preview: ImportedMembers }) {
-  const { created, changed, bad, skipped, unsubscribed, suppressed, faults } = preview;
-  return (
-    <div class="rows" role="status">
-      <dl class="preview-figures">
-        <div class="is-main">
-          <dt>New</dt>
-          <dd>{count(created)}</dd>
-        </div>
-        <div>
-          <dt>Known</dt>
-          <dd>{count(changed)}</dd>
-        </div>
-        <div>
-          <dt>Bad lines</dt>
-          <dd>{count(bad)}</dd>
-        </div>
-      </dl>
-      <ul class="reasons">
-        {unsubscribed > 0 && <li>{plural(unsubscribed, 'line says', 'lines say')} that somebody has unsubscribed.</li>}
-        {suppressed > 0 && <li>{plural(suppressed, 'line suppresses', 'lines suppress')} an address.</li>}
-        {skipped > 0 && <li>{plural(skipped, 'line is', 'lines are')} left out: deleted or not confirmed there.</li>}
-        {faults.map(({ line, column, message }, i) => (
-          <li key={i}>
-            <strong>Line {line}</strong>: {column === '' ? 'it' : <code>{column}</code>} {inWords(message)}.
-          </li>
-        ))}
-        {bad > faults.length && <li>The command names all of them (--rejects).</li>}
-      </ul>
     </div>
   );
 }

@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 import type { MailPreview } from '../../../src/application/contract/newsletters.ts';
+import { t } from '../../language/language.ts';
 import { inScheme } from './in-scheme.ts';
 
 interface MailFrameProps {
@@ -30,11 +31,11 @@ export function MailFrame({ frame: { html, styles }, phone, dark }: MailFramePro
   useEffect(dress, [styles, dark]);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: What scrolls sideways needs the focus for the keyboard.
-    <section class="mail-window" tabIndex={0} aria-label="HTML of the mail">
+    <section class="mail-window" tabIndex={0} aria-label={t('HTML of the mail')}>
       <iframe
         ref={frame}
         class={phone ? 'is-phone' : undefined}
-        title="The mail"
+        title={t('The mail')}
         sandbox="allow-same-origin allow-popups allow-popups-to-escape-sandbox"
         srcdoc={html}
         onLoad={dress}

@@ -3,6 +3,7 @@ import type { MailPreview as Mail } from '../../../src/application/contract/news
 import { problemOf, read, write } from '../../data/api.ts';
 import { newRequestId, useDecision } from '../../data/decision.ts';
 import { SessionContext } from '../../data/session.ts';
+import { said, t } from '../../language/language.ts';
 import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
@@ -28,7 +29,7 @@ export function MailPreview({ sample, asMember, ops, onClose }: MailPreviewProps
   const [scheme, setScheme] = useState<Scheme>('Light');
   const { text, frame, notes, headers } = mail;
   return (
-    <Dialog title="Preview" wide onClose={onClose}>
+    <Dialog title={t('Preview')} wide onClose={onClose}>
       <dl class="mail-head">
         {['From', 'To', 'Reply-To', 'Subject'].map((name) =>
           headers[name] === undefined ? null : (
@@ -39,12 +40,12 @@ export function MailPreview({ sample, asMember, ops, onClose }: MailPreviewProps
           ),
         )}
       </dl>
-      {notes.length > 0 && <p class="note tone-wait">{notes.join(' ')}</p>}
+      {notes.length > 0 && <p class="note tone-wait">{notes.map(said).join(' ')}</p>}
       <div class="mail-tools">
         <Reader onSample={() => setMail(sample)} onMember={async (...asked) => setMail(await asMember(...asked))} />
         <div class="line">
-          <Switch label="Width" options={WIDTHS} value={width} onChange={setWidth} />
-          <Switch label="Colours" options={SCHEMES} value={scheme} onChange={setScheme} />
+          <Switch label={t('Width')} options={WIDTHS} value={width} onChange={setWidth} />
+          <Switch label={t('Colours')} options={SCHEMES} value={scheme} onChange={setScheme} />
         </div>
       </div>
       <div class="mail-parts">
@@ -52,25 +53,32 @@ export function MailPreview({ sample, asMember, ops, onClose }: MailPreviewProps
           <h3>HTML</h3>
           <MailFrame frame={frame} phone={width === 'Phone'} dark={scheme === 'Dark'} />
           <p class="faint">
-            Pictures are not loaded here: their size and alternative text stand in their place. In the dark, some
-            programs turn a mail’s colours themselves.
+            {t(
+              'Pictures are not loaded here: their size and alternative text stand in their place. In the dark, some programs turn a mail’s colours themselves.',
+            )}
           </p>
         </section>
         <section class="rows tight">
-          <h3>Text</h3>
+          <h3>{t('Text')}</h3>
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: What scrolls needs the focus for the keyboard. */}
           <pre class="mail-text" tabIndex={0}>
             {text}
           </pre>
         </section>
       </div>
-      <Ops label="The same in the shell" command={ops} />
+      <Ops label={t('The same in the shell')} command={ops} />
     </Dialog>
   );
 }
 
 const WIDTHS = ['Desktop', 'Phone'] as const;
 const SCHEMES = ['Light', 'Dark'] as const;
+const NAMES: Readonly<Record<string, string>> = {
+  Desktop: t('Desktop'),
+  Phone: t('Phone'),
+  Light: t('Light'),
+  Dark: t('Dark'),
+};
 type Width = (typeof WIDTHS)[number];
 type Scheme = (typeof SCHEMES)[number];
 
@@ -89,7 +97,7 @@ function Switch<T extends string>({ label, options, value, onChange }: SwitchPro
       {options.map((option) => (
         <label key={option}>
           <input type="radio" name={name} checked={option === value} onChange={() => onChange(option)} />
-          {option}
+          {NAMES[option]}
         </label>
       ))}
     </fieldset>
@@ -119,9 +127,13 @@ function Reader({ onSample, onMember }: ReaderProps) {
       }}
     >
       <div class="form-row with-button">
-        <Field label="As this member" name="member" hint="A member_id; the audit log keeps it. Empty: sample values" />
+        <Field
+          label={t('As this member')}
+          name="member"
+          hint={t('A member_id; the audit log keeps it. Empty: sample values')}
+        />
         <button type="submit" class="button" disabled={busy}>
-          Show
+          {t('Show')}
         </button>
       </div>
       {problem !== undefined && <Problem problem={problem} />}
@@ -136,7 +148,7 @@ export function PreviewEmail({ email_id }: { readonly email_id: string }) {
   const open = () => void read('GET /api/emails/{email_id}/preview', { email_id }, {}).then(setSample, failed);
   return (
     <>
-      <Button name="Preview" icon="eye" onClick={open} />
+      <Button name={t('Preview')} icon="eye" onClick={open} />
       {sample !== undefined && (
         <MailPreview
           sample={sample}

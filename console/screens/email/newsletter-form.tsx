@@ -8,13 +8,14 @@ import {
 } from '../../../src/core/newsletter/model/email.ts';
 import { write } from '../../data/api.ts';
 import { SessionContext } from '../../data/session.ts';
+import { said, t } from '../../language/language.ts';
 import { FormDialog } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
 import { showToast } from '../../parts/toasts.tsx';
 
 const TRACKED = {
-  opens: 'Opens: a pixel in each mail tells that it was opened',
-  clicks: 'Clicks: links lead by way of SES, which tells that they were followed',
+  opens: t('Opens: a pixel in each mail tells that it was opened'),
+  clicks: t('Clicks: links lead by way of SES, which tells that they were followed'),
 } as const;
 
 /** Fields that may be empty. */
@@ -60,60 +61,87 @@ export function NewsletterForm({ was, onClose }: NewsletterFormProps) {
   const store = async (request_id: string, form: FormData) => {
     const body = { request_id, ...newsletterIn(form, was), known_at: was?.updated_at ?? null };
     const stored = await write('POST /api/newsletters', {}, body);
-    showToast('done', `${stored.newsletter_id} is stored. ${missingIdentification(stored) ?? ''}`.trim());
+    showToast(
+      'done',
+      `${t('{newsletter_id} is stored.', { newsletter_id: stored.newsletter_id })} ${said(missingIdentification(stored) ?? '')}`.trim(),
+    );
     onClose();
   };
   return (
     <FormDialog
-      title={was === undefined ? 'New newsletter' : `Change ${was.newsletter_id}`}
+      title={
+        was === undefined ? t('New newsletter') : t('Change {newsletter_id}', { newsletter_id: was.newsletter_id })
+      }
       stays
       onClose={onClose}
-      act="Store it"
+      act={t('Store it')}
       send={store}
       onInput={(form) => setCommand(commandFor(newsletterIn(form, was), local))}
       command={command}
     >
       {was === undefined && (
         <div class="form-row">
-          <Field label="Tenant" name="tenant" required />
-          <Field label="Id" name="newsletter_id" required hint="Such as weekly; it stays" />
+          <Field label={t('Tenant')} name="tenant" required />
+          <Field label={t('Id')} name="newsletter_id" required hint={t('Such as weekly; it stays')} />
         </div>
       )}
-      <Field label="Name" name="name" value={was?.name} required hint="The page of the unsubscribe link shows it" />
-      <Field label="From" name="from" value={was?.from} required hint="Weekly <news@example.com>; verified in SES" />
-      <Field label="Replies to" name="reply_to" value={was?.reply_to} hint="Empty: to the sender" />
       <Field
-        label="Sender"
+        label={t('Name')}
+        name="name"
+        value={was?.name}
+        required
+        hint={t('The page of the unsubscribe link shows it')}
+      />
+      <Field
+        label={t('From')}
+        name="from"
+        value={was?.from}
+        required
+        hint={t('Weekly <news@example.com>; verified in SES')}
+      />
+      <Field label={t('Replies to')} name="reply_to" value={was?.reply_to} hint={t('Empty: to the sender')} />
+      <Field
+        label={t('Sender')}
         name="sender_name"
         value={was?.sender_name}
-        hint="Who sends it: by law each mail says it, and the next two"
+        hint={t('Who sends it: by law each mail says it, and the next two')}
       />
       <div class="form-row">
-        <Field label="Postal address" name="postal_address" value={was?.postal_address} />
-        <Field label="Contact" name="contact" value={was?.contact} hint="An address, a telephone number or a URL" />
+        <Field label={t('Postal address')} name="postal_address" value={was?.postal_address} />
+        <Field
+          label={t('Contact')}
+          name="contact"
+          value={was?.contact}
+          hint={t('An address, a telephone number or a URL')}
+        />
       </div>
       <div class="form-row">
         <Field
-          label="Language"
+          label={t('Language')}
           name="language"
           value={was?.language ?? ''}
           options={['', ...MAIL_LANGUAGES]}
-          hint="Of its footer and of the pages behind its links; empty: English, and for pages the reader's"
+          hint={t("Of its footer and of the pages behind its links; empty: English, and for pages the reader's")}
         />
-        <Field label="Accent colour" name="accent_color" value={was?.accent_color} hint="Such as #1a5fb4" />
-        <Field label="Logo" name="logo_url" value={was?.logo_url} hint="https://…; empty: its name" />
+        <Field label={t('Accent colour')} name="accent_color" value={was?.accent_color} hint={t('Such as #1a5fb4')} />
+        <Field label={t('Logo')} name="logo_url" value={was?.logo_url} hint={t('https://…; empty: its name')} />
       </div>
       <div class="form-row">
-        <Field label="Sending domain" name="sending_domain" value={was?.sending_domain} hint="Empty: that of From" />
         <Field
-          label="Fallback domain"
+          label={t('Sending domain')}
+          name="sending_domain"
+          value={was?.sending_domain}
+          hint={t('Empty: that of From')}
+        />
+        <Field
+          label={t('Fallback domain')}
           name="fallback_domain"
           value={was?.fallback_domain}
-          hint="For mails beyond the warming of the sending domain; empty: no warming"
+          hint={t('For mails beyond the warming of the sending domain; empty: no warming')}
         />
       </div>
       <fieldset class="choices">
-        <legend>Tracked in its next mails</legend>
+        <legend>{t('Tracked in its next mails')}</legend>
         {(['opens', 'clicks'] as const).map((what) => (
           <label key={what} class="choice">
             <input type="checkbox" name={what} defaultChecked={was?.track?.[what] ?? true} />

@@ -2,16 +2,17 @@ import { useState } from 'preact/hooks';
 import { KEY_SCOPES, quoted } from '../../../src/application/contract/choices.ts';
 import type { CreatedKey } from '../../../src/application/contract/keys.ts';
 import { write } from '../../data/api.ts';
+import { rich, t } from '../../language/language.ts';
 import { Confirm, FormDialog } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
 import { Shell } from '../../parts/shell-command.tsx';
 
 const MEANING: Readonly<Record<(typeof KEY_SCOPES)[number], string>> = {
-  send: 'hand notifications over',
-  read: 'see what became of them',
-  operate: 'retry and cancel them',
-  'newsletters:read': 'see newsletters and their e-mails',
-  'newsletters:write': 'change members, send newsletters',
+  send: t('hand notifications over'),
+  read: t('see what became of them'),
+  operate: t('retry and cancel them'),
+  'newsletters:read': t('see newsletters and their e-mails'),
+  'newsletters:write': t('change members, send newsletters'),
 };
 
 export function NewKey({ onClose }: { readonly onClose: () => void }) {
@@ -51,16 +52,16 @@ function Ask({ onClose, onCreated }: { readonly onClose: () => void; readonly on
   const [command, setCommand] = useState('keys create --tenant TENANT --scope send');
   return (
     <FormDialog
-      title="New key"
+      title={t('New key')}
       onClose={onClose}
-      act="Create key"
+      act={t('Create key')}
       send={async (request_id, form) => onCreated(await write('POST /api/keys', {}, { request_id, ...keyIn(form) }))}
       onInput={(form) => setCommand(commandFor(keyIn(form)))}
       ops={command}
     >
-      <Field label="Tenant" name="tenant" required />
+      <Field label={t('Tenant')} name="tenant" required />
       <fieldset class="choices">
-        <legend>It may</legend>
+        <legend>{t('It may')}</legend>
         {KEY_SCOPES.map((scope) => (
           <label key={scope} class="choice">
             <input type="checkbox" name="scope" value={scope} defaultChecked={scope === 'send'} />
@@ -71,10 +72,17 @@ function Ask({ onClose, onCreated }: { readonly onClose: () => void; readonly on
           </label>
         ))}
       </fieldset>
-      <Field label="Description" name="description" hint="Who uses it, such as the service’s name" />
+      <Field label={t('Description')} name="description" hint={t('Who uses it, such as the service’s name')} />
       <div class="form-row">
-        <Field label="Ends after days" name="days" type="number" min={1} max={3650} hint="Empty: never" />
-        <Field label="Requests per second" name="rate" type="number" min={1} max={10000} hint="Empty: the default" />
+        <Field label={t('Ends after days')} name="days" type="number" min={1} max={3650} hint={t('Empty: never')} />
+        <Field
+          label={t('Requests per second')}
+          name="rate"
+          type="number"
+          min={1}
+          max={10000}
+          hint={t('Empty: the default')}
+        />
       </div>
     </FormDialog>
   );
@@ -82,18 +90,22 @@ function Ask({ onClose, onCreated }: { readonly onClose: () => void; readonly on
 
 function Secret({ created: { key_id, key }, onClose }: { readonly created: CreatedKey; readonly onClose: () => void }) {
   return (
-    <Confirm title="The key is made" onClose={onClose} keep={null} act="I have stored it" onAct={onClose}>
+    <Confirm title={t('The key is made')} onClose={onClose} keep={null} act={t('I have stored it')} onAct={onClose}>
       {key === null ? (
         <p>
-          An earlier request made <code>{key_id}</code>, and its answer showed the key. If nobody has it, revoke this
-          one and make another.
+          {rich(
+            'An earlier request made {key_id}, and its answer showed the key. If nobody has it, revoke this one and make another.',
+            { key_id: <code>{key_id}</code> },
+          )}
         </p>
       ) : (
         <>
           <p>
-            Copy it now: it is not stored and cannot be shown again. Its id is <code>{key_id}</code>.
+            {rich('Copy it now: it is not stored and cannot be shown again. Its id is {key_id}.', {
+              key_id: <code>{key_id}</code>,
+            })}
           </p>
-          <Shell label="Key" command={key} />
+          <Shell label={t('Key')} command={key} />
         </>
       )}
     </Confirm>

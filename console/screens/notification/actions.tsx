@@ -4,12 +4,11 @@ import type { ActionAnswer, NotificationDetail } from '../../../src/application/
 import { write } from '../../data/api.ts';
 import { useDecision } from '../../data/decision.ts';
 import { SessionContext } from '../../data/session.ts';
+import { count, plural, said, t } from '../../language/language.ts';
 import { VIEWERS } from '../../parts/button.tsx';
 import { Decision } from '../../parts/dialog.tsx';
 import { Loading } from '../../parts/states.tsx';
-import { count } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toasts.tsx';
-import { plural } from '../../parts/words.ts';
 import { Correct } from './correct.tsx';
 
 interface Words {
@@ -22,28 +21,28 @@ interface Words {
 
 const ACTION_WORDS: Readonly<Record<Action, Words>> = {
   redrive: {
-    name: 'Redrive',
-    question: 'Redrive it?',
-    does: 'It starts again with a full budget of retries. What removed the cause should come first.',
-    done: 'redriven: queued with a full budget of retries',
+    name: t('Redrive'),
+    question: t('Redrive it?'),
+    does: t('It starts again with a full budget of retries. What removed the cause should come first.'),
+    done: t('redriven: queued with a full budget of retries'),
   },
   retry: {
-    name: 'Retry now',
-    question: 'Retry it now?',
-    does: 'It is attempted once at once. What removed the cause should come first.',
-    done: 'queued to be attempted at once',
+    name: t('Retry now'),
+    question: t('Retry it now?'),
+    does: t('It is attempted once at once. What removed the cause should come first.'),
+    done: t('queued to be attempted at once'),
   },
   cancel: {
-    name: 'Cancel retries',
-    question: 'Cancel its retries?',
-    does: 'It is not attempted any more. Its row and records stay.',
-    done: 'not retried any more',
+    name: t('Cancel retries'),
+    question: t('Cancel its retries?'),
+    does: t('It is not attempted any more. Its row and records stay.'),
+    done: t('not retried any more'),
   },
   give_up: {
-    name: 'Dismiss',
-    question: 'Dismiss it?',
-    does: 'It is not sent, and leaves the dead letters. Its row and records stay.',
-    done: 'dismissed',
+    name: t('Dismiss'),
+    question: t('Dismiss it?'),
+    does: t('It is not sent, and leaves the dead letters. Its row and records stay.'),
+    done: t('dismissed'),
   },
 };
 
@@ -61,12 +60,12 @@ export function Actions({ log_id, detail, onDone }: ActionsProps) {
   const choices = [
     ...offered(actions).map((action) => [action, ACTION_WORDS[action].name, actions[action]] as const),
     // What is delivered, or under way, has no button that could correct it.
-    ...(correction.possible ? [['correct', 'Correct', correction] as const] : []),
+    ...(correction.possible ? [['correct', t('Correct'), correction] as const] : []),
   ];
   return (
     <>
       {choices.map(([choice, name, check]) => {
-        const because = role === 'viewer' ? VIEWERS : check.possible ? undefined : check.because;
+        const because = role === 'viewer' ? VIEWERS : check.possible ? undefined : said(check.because);
         return (
           <button
             key={choice}
@@ -118,7 +117,7 @@ export function AskAction({ log_ids, shown, action, onClose, onDone }: AskProps)
   const run = async (request_id: string) => {
     const answer = await write('POST /api/actions', {}, { request_id, ...body });
     const { acted, refusals } = outcomeOf(answer);
-    const done = `${plural(acted, 'notification')} ${words.done}.`;
+    const done = t('{n} {done}.', { n: plural(acted, 'notification'), done: words.done });
     if (refusals.length === 0) showToast('done', done);
     else showToast('failed', [...(acted > 0 ? [done] : []), ...refusals].join(' '), answer.command);
     onClose();
@@ -127,10 +126,18 @@ export function AskAction({ log_ids, shown, action, onClose, onDone }: AskProps)
   const found = preview && outcomeOf(preview);
   return (
     <Decision
-      title={log_ids.length === 1 ? words.question : `${words.name}: ${plural(log_ids.length, 'notification')}?`}
+      title={
+        log_ids.length === 1
+          ? words.question
+          : t('{action}: {n}?', { action: words.name, n: plural(log_ids.length, 'notification') })
+      }
       onClose={onClose}
-      keep="Keep"
-      act={log_ids.length === 1 || found === undefined ? words.name : `${words.name} ${count(found.acted)}`}
+      keep={t('Keep')}
+      act={
+        log_ids.length === 1 || found === undefined
+          ? words.name
+          : t('{action} {n}', { action: words.name, n: count(found.acted) })
+      }
       danger={!isSending(action)}
       disabled={found === undefined || found.acted === 0}
       run={run}
@@ -138,11 +145,10 @@ export function AskAction({ log_ids, shown, action, onClose, onDone }: AskProps)
       command={preview?.command}
     >
       <p>{words.does}</p>
-      {look.busy && <Loading what="what would happen" lines={1} />}
+      {look.busy && <Loading what={t('what would happen')} lines={1} />}
       {found?.refusals.map((refusal) => (
         <p key={refusal} class="note tone-wait">
-          {log_ids.length === 1 && 'Nothing would happen: '}
-          {refusal}
+          {log_ids.length === 1 ? t('Nothing would happen: {refusal}', { refusal }) : refusal}
         </p>
       ))}
     </Decision>
@@ -160,8 +166,11 @@ function outcomeOf({ results }: ActionAnswer) {
     acted: results.length - others.length,
     refusals: [...reasons].map(([because, { length, 0: first }]) =>
       results.length === 1
-        ? because
-        : `${length === 1 ? first?.log_id : plural(length, 'notification')} left out: ${because}.`,
+        ? said(because)
+        : t('{what} left out: {because}.', {
+            what: length === 1 ? (first?.log_id ?? '') : plural(length, 'notification'),
+            because: said(because),
+          }),
     ),
   };
 }

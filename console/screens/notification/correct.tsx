@@ -6,6 +6,7 @@ import type {
   SentContent,
 } from '../../../src/application/contract/notifications.ts';
 import { write } from '../../data/api.ts';
+import { rich, said, t } from '../../language/language.ts';
 import { Button } from '../../parts/button.tsx';
 import { Decision, FormDialog } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
@@ -17,10 +18,10 @@ import { AUDITED, useReveal } from './timeline.tsx';
 type Values = Readonly<Partial<Record<CorrectedField, string>>>;
 
 const NAMES: Readonly<Record<CorrectedField, string>> = {
-  recipient: 'Recipient',
-  subject: 'Subject',
-  body: 'Body',
-  integration_config_id: 'Integration',
+  recipient: t('Recipient'),
+  subject: t('Subject'),
+  body: t('Body'),
+  integration_config_id: t('Integration'),
 };
 const FIELDS = Object.keys(NAMES) as readonly CorrectedField[];
 
@@ -50,18 +51,18 @@ export function Correct({ log_id, detail: { notification }, onClose, onDone }: C
     const { result, because, command } = await correct(request_id, asked, {
       shown: columnText(notification, 'updated_at'),
     });
-    if (result === 'queued') showToast('done', 'Corrected, and queued to be sent.');
-    else showToast('failed', because ?? result, command);
+    if (result === 'queued') showToast('done', t('Corrected, and queued to be sent.'));
+    else showToast('failed', said(because ?? result), command);
     onClose();
     onDone();
   };
   if (review !== undefined)
     return (
       <Decision
-        title="Send it corrected?"
+        title={t('Send it corrected?')}
         onClose={() => setReview(undefined)}
-        keep="Back"
-        act="Correct and send"
+        keep={t('Back')}
+        act={t('Correct and send')}
         run={send}
         command={review.command}
       >
@@ -78,17 +79,19 @@ export function Correct({ log_id, detail: { notification }, onClose, onDone }: C
           ))}
         </dl>
         <p class="soft">
-          It is sent {whenOf(review.due)}, and starts again with a full budget of retries. Its attempts so far stay in
-          the timeline; its dead letter, and what events still tell of them, no longer count.
+          {rich(
+            'It is sent {due}, and starts again with a full budget of retries. Its attempts so far stay in the timeline; its dead letter, and what events still tell of them, no longer count.',
+            { due: whenOf(review.due) },
+          )}
         </p>
       </Decision>
     );
   return (
-    <FormDialog title="Correct it" onClose={onClose} stays act="Review" send={look}>
+    <FormDialog title={t('Correct it')} onClose={onClose} stays act={t('Review')} send={look}>
       <p class="line apart">
-        <span class="soft">What you leave empty stays as it is.</span>
+        <span class="soft">{t('What you leave empty stays as it is.')}</span>
         {content === undefined && (
-          <Button name="Show what is stored" icon="eye" kind="link" title={AUDITED} onClick={reveal} />
+          <Button name={t('Show what is stored')} icon="eye" kind="link" title={AUDITED} onClick={reveal} />
         )}
       </p>
       {FIELDS.map((field) => (
@@ -106,7 +109,7 @@ export function Correct({ log_id, detail: { notification }, onClose, onDone }: C
 
 /** A scheduled one keeps its time. */
 const whenOf = (due: string | undefined): string =>
-  due !== undefined && Date.parse(due) > Date.now() ? `at its time, ${localTime(due)}` : 'at once';
+  due !== undefined && Date.parse(due) > Date.now() ? t('at its time, {time}', { time: localTime(due) }) : t('at once');
 
 function storedValues(content: SentContent | undefined, integration: string): Values {
   const { recipient, subject, body } = content ?? {};

@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
 import { ACTIONS, type Action, MOST_CHOSEN } from '../../../src/application/contract/choices.ts';
 import type { NotificationView } from '../../../src/core/operator/views/notification-view.ts';
+import { count, rich, t } from '../../language/language.ts';
 import { Button } from '../../parts/button.tsx';
 import type { Column } from '../../parts/table.tsx';
-import { count } from '../../parts/time.tsx';
 import { KIND_WORDS, columnText as text } from '../../parts/words.ts';
 import { AskAction } from './actions.tsx';
 
@@ -24,13 +24,13 @@ export function choice(
     onChange(next);
   };
   return {
-    title: 'Select',
+    title: t('Select'),
     width: '1.25rem',
     narrow: 'head',
     head: (
       <input
         type="checkbox"
-        aria-label={rows.length > MOST_CHOSEN ? `Select the first ${MOST_CHOSEN}` : 'Select all'}
+        aria-label={rows.length > MOST_CHOSEN ? t('Select the first {n}', { n: MOST_CHOSEN }) : t('Select all')}
         checked={all}
         onChange={() => onChange(new Map(all ? [] : most.map((row) => [text(row, 'log_id'), row])))}
       />
@@ -38,7 +38,7 @@ export function choice(
     cell: (row) => (
       <input
         type="checkbox"
-        aria-label={`Select ${text(row, 'log_id')}`}
+        aria-label={t('Select {log_id}', { log_id: text(row, 'log_id') })}
         checked={chosen.has(text(row, 'log_id'))}
         tabIndex={-1}
         onChange={() => toggle(row)}
@@ -69,20 +69,20 @@ export function ActOnChosen({ chosen, onClear, onDone }: ActOnChosenProps) {
     return rows.length === 0 ? [] : [{ action, rows }];
   });
   return (
-    <section class="chosen-bar" aria-label="Selected notifications">
-      <strong role="status">{count(chosen.size)} selected</strong>
+    <section class="chosen-bar" aria-label={t('Selected notifications')}>
+      <strong role="status">{rich('{n} selected', { n: count(chosen.size) })}</strong>
       {offered.map(({ action, rows }) => (
         <Button
           key={action}
-          name={`${KIND_WORDS[action].name} ${count(rows.length)}`}
+          name={t('{action} {n}', { action: KIND_WORDS[action].name, n: count(rows.length) })}
           kind={action === 'redrive' ? 'primary' : 'plain'}
           onClick={() => setAsked({ action, rows })}
         />
       ))}
       {offered.length === 0 && (
-        <span class="soft">Nothing can be done with them: they are delivered or being sent.</span>
+        <span class="soft">{t('Nothing can be done with them: they are delivered or being sent.')}</span>
       )}
-      <Button name="Clear" kind="link" onClick={onClear} />
+      <Button name={t('Clear')} kind="link" onClick={onClear} />
       {asked !== undefined && (
         <AskAction
           action={asked.action}

@@ -4,6 +4,7 @@ import type { AttemptView, NotificationDetail, SentContent } from '../../../src/
 import { problemOf, write } from '../../data/api.ts';
 import { newRequestId } from '../../data/decision.ts';
 import { SessionContext } from '../../data/session.ts';
+import { rich, said, t } from '../../language/language.ts';
 import type { Tone } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Icon, type IconName } from '../../parts/icon.tsx';
@@ -22,20 +23,20 @@ interface EventView {
 }
 
 const TRIGGERS: Readonly<Record<string, string>> = {
-  sweep: 'automatic',
-  manual: 'by hand',
-  redrive: 'after a redrive',
-  user: 'asked for by a user',
-  operator: 'asked for by an operator',
-  job: 'by the job, started by hand',
+  sweep: t('automatic'),
+  manual: t('by hand'),
+  redrive: t('after a redrive'),
+  user: t('asked for by a user'),
+  operator: t('asked for by an operator'),
+  job: t('by the job, started by hand'),
 };
 
 /** What events told later about a notification that was accepted: column and words. */
 const LATER = [
-  { column: 'delivered_at', title: 'The recipient’s server took it', tone: 'good', icon: 'check' },
-  { column: 'opened_at', title: 'Opened', tone: 'good', icon: 'eye' },
-  { column: 'bounced_at', title: 'Bounced', tone: 'bad', icon: 'alert' },
-  { column: 'complained_at', title: 'The recipient complained', tone: 'bad', icon: 'alert' },
+  { column: 'delivered_at', title: t('The recipient’s server took it'), tone: 'good', icon: 'check' },
+  { column: 'opened_at', title: t('Opened'), tone: 'good', icon: 'eye' },
+  { column: 'bounced_at', title: t('Bounced'), tone: 'bad', icon: 'alert' },
+  { column: 'complained_at', title: t('The recipient complained'), tone: 'bad', icon: 'alert' },
 ] as const;
 
 /** Newest first: what will happen, then what happened, down to the creation. */
@@ -51,7 +52,7 @@ export function Timeline({ detail }: { readonly detail: NotificationDetail }) {
     <Exchange attempt={attempt} content={content} {...(canReveal && { onReveal: reveal })} />
   ));
   return (
-    <Panel title="Timeline">
+    <Panel title={t('Timeline')}>
       <ol class="timeline inset">
         {events.map(({ key, at, tone, icon, title, more }) => (
           <li key={key} class={`tone-${tone}`}>
@@ -94,12 +95,15 @@ function eventsOf({ notification, attempts }: NotificationDetail, exchange: Exch
             at: next,
             tone: 'wait',
             icon: 'clock',
-            title: typeof held_by === 'string' ? `Held until then at the soonest: ${held_by} is down` : 'Next attempt',
+            title:
+              typeof held_by === 'string'
+                ? t('Held until then at the soonest: {held_by} is down', { held_by })
+                : t('Next attempt'),
           } as const,
         ]),
     ...past,
     ...(typeof created === 'string'
-      ? [{ key: 'created', at: created, tone: 'none', icon: 'plus', title: 'Handed over' } as const]
+      ? [{ key: 'created', at: created, tone: 'none', icon: 'plus', title: t('Handed over') } as const]
       : []),
   ];
 }
@@ -108,23 +112,23 @@ type Exchanges = (attempt: AttemptView) => ComponentChildren;
 
 function attemptEvent(attempt: AttemptView, exchange: Exchanges): EventView {
   const { retry_attempt, retry_at, retry_status, error_type, failure_reason } = attempt;
-  const number = retry_attempt === 0 ? 'First send' : `Retry ${retry_attempt}`;
+  const number = retry_attempt === 0 ? t('First send') : t('Retry {n}', { n: retry_attempt });
   const [skipped, delivered] = [retry_status === 'SKIPPED', retry_status === 'SUCCESS'];
-  const ended = failure_reason === undefined ? '' : ', and given up';
-  const why =
-    attempt.held?.replace(': ', ', ') ?? (error_type === undefined ? 'failed' : lowerFirst(causeWord(error_type)));
-  const became = skipped && error_type === undefined ? 'not made' : why;
+  const held = attempt.held && said(attempt.held).replace(': ', ', ');
+  const why = held ?? (error_type === undefined ? t('failed') : lowerFirst(causeWord(error_type)));
+  const became = skipped && error_type === undefined ? t('not made') : why;
+  const ended = failure_reason === undefined ? became : t('{became}, and given up', { became });
   return {
     key: `attempt ${retry_attempt}`,
     at: retry_at,
     tone: delivered ? 'good' : skipped ? 'none' : failure_reason === undefined ? 'wait' : 'bad',
     icon: delivered ? 'check' : skipped ? 'skip' : 'alert',
-    title: `${number}: ${delivered ? 'delivered' : became + ended}`,
+    title: `${number}: ${delivered ? t('delivered') : ended}`,
     more: exchange(attempt),
   };
 }
 
-export const AUDITED = 'Your look is written to the audit log';
+export const AUDITED = t('Your look is written to the audit log');
 
 /** What only operators see, on their word: each look is in the audit log. */
 export function useReveal<A>(ask: (request_id: string) => Promise<A>) {
@@ -149,32 +153,36 @@ function Exchange({ attempt, content, onReveal }: ExchangeProps) {
   if (attempt.retry_status === 'SKIPPED')
     return (
       <div class="exchange">
-        <p class="faint">{[error_type, why, attempt.uncounted && 'used up no retry'].filter(Boolean).join(' · ')}</p>
+        <p class="faint">{[error_type, why, attempt.uncounted && t('used up no retry')].filter(Boolean).join(' · ')}</p>
       </div>
     );
   return (
     <div class="exchange">
       <section aria-labelledby={`request-${retry_log_id}`}>
-        <h4 id={`request-${retry_log_id}`}>Request</h4>
+        <h4 id={`request-${retry_log_id}`}>{t('Request')}</h4>
         <p class="faint">
           {asked_by === undefined ? why : <AskedBy {...asked_by} />}
-          {attempt.uncounted === true && ' · used up no retry'}
+          {attempt.uncounted === true && ` · ${t('used up no retry')}`}
         </p>
         {channel === 'webhook' && <Line name="webhook-id" value={original_log_id} />}
         {traceparent !== undefined && <Line name="traceparent" value={traceparent} />}
         {content !== undefined && <Content content={content} />}
         {onReveal !== undefined && (
-          <Button name="Show what was sent" icon="eye" kind="link" title={AUDITED} onClick={onReveal} />
+          <Button name={t('Show what was sent')} icon="eye" kind="link" title={AUDITED} onClick={onReveal} />
         )}
       </section>
       <section aria-labelledby={`response-${retry_log_id}`}>
-        <h4 id={`response-${retry_log_id}`}>Response</h4>
-        <p class="faint">{[error_type, `took ${duration(duration_ms)}`].filter(Boolean).join(' · ')}</p>
+        <h4 id={`response-${retry_log_id}`}>{t('Response')}</h4>
+        <p class="faint">
+          {[error_type, t('took {time}', { time: duration(duration_ms) })].filter(Boolean).join(' · ')}
+        </p>
         {answer !== '' && <pre>{answer}</pre>}
-        {provider_message_id !== undefined && <Line name="Message id of the provider" value={provider_message_id} />}
+        {provider_message_id !== undefined && (
+          <Line name={t('Message id of the provider')} value={provider_message_id} />
+        )}
         {error_details !== undefined && (
           <details>
-            <summary>The whole answer</summary>
+            <summary>{t('The whole answer')}</summary>
             <pre>{formatted(error_details)}</pre>
           </details>
         )}
@@ -194,27 +202,30 @@ function Line({ name, value }: { readonly name: string; readonly value: string }
 function Content({ content: { recipient, subject, body, format } }: { readonly content: SentContent }) {
   return (
     <>
-      <Line name="to" value={recipient} />
-      {subject !== undefined && <Line name="subject" value={subject} />}
+      <Line name={t('to')} value={recipient} />
+      {subject !== undefined && <Line name={t('subject')} value={subject} />}
       <details>
-        <summary>The body, {format.toLowerCase()}</summary>
+        <summary>{t('The body, {format}', { format: format.toLowerCase() })}</summary>
         <pre>{body}</pre>
       </details>
     </>
   );
 }
 
-const DECISIONS: Readonly<Record<string, string>> = { redrive: 'redriven', retry: 'retried' };
+const DECISIONS: Readonly<Record<string, string>> = { redrive: t('redriven'), retry: t('retried') };
 
 function AskedBy({ who, what, operation_id }: NonNullable<AttemptView['asked_by']>) {
   return (
     <>
-      {`${DECISIONS[what] ?? what} by `}
-      <strong>{who}</strong>
+      {rich('{what} by {who}', { what: DECISIONS[what] ?? what, who: <strong>{who}</strong> })}
       {operation_id !== undefined && (
         <>
           {' '}
-          in <a href={`/operations#operation-${operation_id}`}>operation {operation_id}</a>
+          {rich('in {operation}', {
+            operation: (
+              <a href={`/operations#operation-${operation_id}`}>{t('operation {operation_id}', { operation_id })}</a>
+            ),
+          })}
         </>
       )}
     </>

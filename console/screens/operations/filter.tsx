@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { CONDITIONS, type ConditionName } from '../../../src/application/contract/choices.ts';
 import type { OperationFilter } from '../../../src/application/contract/operations.ts';
+import { said, t } from '../../language/language.ts';
 import { Confirm } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
 import { ConditionSelects } from '../../parts/select.tsx';
@@ -13,19 +14,19 @@ const NAMES = Object.keys(CONDITIONS) as ConditionName[];
 /** Where it is not the value itself. */
 const WORD_OF: { readonly [K in keyof OperationFilter]?: (value: string) => string } = {
   channel: channelName,
-  recipient_hash: () => 'one',
+  recipient_hash: () => t('one'),
   from: localTime,
   to: localTime,
 };
 
 export function FilterWords({ filter }: { readonly filter: OperationFilter }) {
   const conditions = NAMES.filter((name) => filter[name] !== undefined);
-  if (conditions.length === 0) return <p class="line">Everything</p>;
+  if (conditions.length === 0) return <p class="line">{t('Everything')}</p>;
   return (
-    <ul class="line" aria-label="Filter">
+    <ul class="line" aria-label={t('Filter')}>
       {conditions.map((name) => (
         <li key={name} class="chip-label line">
-          <span class="faint">{CONDITIONS[name].label}</span> {(WORD_OF[name] ?? String)(String(filter[name]))}
+          <span class="faint">{said(CONDITIONS[name].label)}</span> {(WORD_OF[name] ?? String)(String(filter[name]))}
         </li>
       ))}
     </ul>
@@ -46,17 +47,17 @@ export function ChooseFilter({ onChosen, onClose }: ChooseFilterProps) {
   const isChosen = everything || Object.keys(filter).length > 0;
   return (
     <Confirm
-      title="New operation: which notifications?"
+      title={t('New operation: which notifications?')}
       onClose={onClose}
-      act="Next"
-      because={isChosen ? undefined : 'Choose a condition, or everything.'}
+      act={t('Next')}
+      because={isChosen ? undefined : t('Choose a condition, or everything.')}
       onAct={() => onChosen(filter)}
     >
       <div class="rows">
         <div class="line">
           <ConditionSelects values={filter} onChange={set} />
         </div>
-        <Field label="Tenant" name="tenant" onInput={(tenant) => set({ tenant: tenant.trim() || undefined })} />
+        <Field label={t('Tenant')} name="tenant" onInput={(tenant) => set({ tenant: tenant.trim() || undefined })} />
         <label class="choice">
           <input
             type="checkbox"
@@ -64,8 +65,8 @@ export function ChooseFilter({ onChosen, onClose }: ChooseFilterProps) {
             onChange={({ currentTarget }) => setEverything(currentTarget.checked)}
           />
           <span>
-            <strong>Everything</strong>
-            <span class="soft">Without a filter it takes all notifications of the stage.</span>
+            <strong>{t('Everything')}</strong>
+            <span class="soft">{t('Without a filter it takes all notifications of the stage.')}</span>
           </span>
         </label>
       </div>

@@ -4,15 +4,16 @@ import type { OperationCounts, OperationFilter, OperationView } from '../../../s
 import { write } from '../../data/api.ts';
 import { SessionContext } from '../../data/session.ts';
 import { useRead } from '../../data/use-read.ts';
+import { count, plural, rich, said, t } from '../../language/language.ts';
 import { navigate } from '../../navigation/router.ts';
 import { Decision, FormDialog } from '../../parts/dialog.tsx';
 import { Field } from '../../parts/field.tsx';
 import { LogIds } from '../../parts/screen.tsx';
 import { Ops } from '../../parts/shell-command.tsx';
 import { Loading } from '../../parts/states.tsx';
-import { count, localTime } from '../../parts/time.tsx';
+import { localTime } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toasts.tsx';
-import { columnText, exclusionWord, KIND_WORDS, plural, stateWord } from '../../parts/words.ts';
+import { columnText, exclusionWord, KIND_WORDS, stateWord } from '../../parts/words.ts';
 import { ChooseFilter, FilterWords } from './filter.tsx';
 
 interface NewOperationProps {
@@ -49,15 +50,17 @@ export function NewOperation({ filter: given, kinds = OPERATION_KINDS, onClose }
   if (operation !== undefined) return <Start first={operation} onClose={onClose} />;
   return (
     <FormDialog
-      title={kinds.length === 1 ? `${KIND_WORDS[kind].name}: what matches` : 'Act on all that match'}
+      title={
+        kinds.length === 1 ? t('{name}: what matches', { name: KIND_WORDS[kind].name }) : t('Act on all that match')
+      }
       onClose={onClose}
-      act="Preview"
+      act={t('Preview')}
       send={preview}
     >
       <FilterWords filter={filter} />
       {kinds.length > 1 && (
         <fieldset class="choices">
-          <legend>What to do</legend>
+          <legend>{t('What to do')}</legend>
           {kinds.map((option) => (
             <label key={option} class="choice">
               <input
@@ -78,15 +81,15 @@ export function NewOperation({ filter: given, kinds = OPERATION_KINDS, onClose }
       {kinds.length === 1 && <p>{KIND_WORDS[kind].does}</p>}
       {kind === 'correct' && (
         <div class="form-row">
-          <Field label="Integration to send by" name="integration_config_id" required />
+          <Field label={t('Integration to send by')} name="integration_config_id" required />
           {filter.tenant === undefined && (
-            <Field label="Tenant" name="tenant" required hint="An integration belongs to one" />
+            <Field label={t('Tenant')} name="tenant" required hint={t('An integration belongs to one')} />
           )}
         </div>
       )}
       <div class="form-row">
         <Field
-          label="Per second"
+          label={t('Per second')}
           name="rate"
           type="number"
           value={String(DEFAULT_RATE)}
@@ -94,7 +97,7 @@ export function NewOperation({ filter: given, kinds = OPERATION_KINDS, onClose }
           max={500}
           step="any"
         />
-        <Field label="At most" name="limit" type="number" min={1} step={1} hint="Empty: all of them" />
+        <Field label={t('At most')} name="limit" type="number" min={1} step={1} hint={t('Empty: all of them')} />
       </div>
     </FormDialog>
   );
@@ -114,33 +117,41 @@ function Start({ first, onClose }: { readonly first: OperationView; readonly onC
   const taken = data.preview?.taken ?? 0;
   const start = async (request_id: string) => {
     await write('POST /api/operations/{operation_id}/start', { operation_id }, { request_id });
-    showToast('done', `${words.name}: ${plural(taken, 'notification')} begun. Its progress is under operations.`);
+    showToast(
+      'done',
+      t('{action}: {n} begun. Its progress is under operations.', {
+        action: words.name,
+        n: plural(taken, 'notification'),
+      }),
+    );
     onClose();
     navigate('/operations');
   };
   return (
     <Decision
-      title={`${words.name}: preview`}
+      title={t('{name}: preview', { name: words.name })}
       onClose={onClose}
-      act={data.preview === null ? 'Counting…' : `${words.name} ${plural(taken, 'notification')}`}
+      act={
+        data.preview === null
+          ? t('Counting…')
+          : t('{action} {n}', { action: words.name, n: plural(taken, 'notification') })
+      }
       disabled={data.status !== 'ready' || taken === 0}
-      because={data.preview !== null && taken === 0 ? 'Nothing that matches can be taken.' : undefined}
+      because={data.preview !== null && taken === 0 ? t('Nothing that matches can be taken.') : undefined}
       run={start}
       problem={read.problem}
       command={data.command ?? undefined}
     >
       <FilterWords filter={data.filter} />
       {data.integration_config_id !== null && (
-        <p>
-          By <code>{data.integration_config_id}</code>
-        </p>
+        <p>{rich('By {integration}', { integration: <code>{data.integration_config_id}</code> })}</p>
       )}
       {data.preview === null ? (
-        <Loading what="the preview" lines={3} />
+        <Loading what={t('the preview')} lines={3} />
       ) : (
         <Preview operation={data} counts={data.preview} />
       )}
-      {data.error !== null && <p class="note tone-bad">{data.error}</p>}
+      {data.error !== null && <p class="note tone-bad">{said(data.error)}</p>}
       {data.command === null && data.error !== null && <Ops command={`audit --target ${operation_id}`} />}
     </Decision>
   );
@@ -157,14 +168,16 @@ function Preview({ operation: { kind, cut_off, sample }, counts: { matched, take
   return (
     <div class="rows">
       <dl class="preview-figures">
-        {Object.entries({ Match: matched, 'Left out': matched - taken, [KIND_WORDS[kind].name]: taken }).map(
-          ([name, number], i) => (
-            <div key={name} class={i === 2 ? 'is-main' : undefined}>
-              <dt>{name}</dt>
-              <dd>{count(number)}</dd>
-            </div>
-          ),
-        )}
+        {Object.entries({
+          [t('Match')]: matched,
+          [t('Left out')]: matched - taken,
+          [KIND_WORDS[kind].name]: taken,
+        }).map(([name, number], i) => (
+          <div key={name} class={i === 2 ? 'is-main' : undefined}>
+            <dt>{name}</dt>
+            <dd>{count(number)}</dd>
+          </div>
+        ))}
       </dl>
       {reasons.length > 0 && (
         <ul class="reasons">
@@ -175,10 +188,12 @@ function Preview({ operation: { kind, cut_off, sample }, counts: { matched, take
           ))}
         </ul>
       )}
-      <p class="faint">What came after {localTime(cut_off)} is left out.</p>
+      <p class="faint">{t('What came after {time} is left out.', { time: localTime(cut_off) })}</p>
       {sample.length > 0 && (
         <details>
-          <summary>{sample.length < taken ? `The first ${sample.length}` : plural(taken, 'notification')}</summary>
+          <summary>
+            {sample.length < taken ? t('The first {n}', { n: sample.length }) : plural(taken, 'notification')}
+          </summary>
           <ul class="rows tight">
             {sample.map((view) => (
               <li key={String(view['log_id'])}>

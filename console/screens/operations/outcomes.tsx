@@ -1,16 +1,16 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { OperationView } from '../../../src/application/contract/operations.ts';
 import { useRead } from '../../data/use-read.ts';
+import { count, t } from '../../language/language.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
 import { GroupLine, LogIds } from '../../parts/screen.tsx';
-import { count } from '../../parts/time.tsx';
 
 const OUTCOMES = [
-  { name: 'delivered', one: 'delivered', tone: 'good' },
-  { name: 'waiting', one: 'on its way', many: 'on their way', tone: 'wait' },
-  { name: 'dead', one: 'dead again', tone: 'bad' },
-  { name: 'stopped', one: 'stopped', tone: 'none' },
+  { name: 'delivered', one: t('delivered'), tone: 'good' },
+  { name: 'waiting', one: t('on its way'), many: t('on their way'), tone: 'wait' },
+  { name: 'dead', one: t('dead'), again: t('dead again'), tone: 'bad' },
+  { name: 'stopped', one: t('stopped'), tone: 'none' },
 ] as const;
 /** Links per outcome. */
 const LINKS = 5;
@@ -39,23 +39,28 @@ export function Outcomes({ operation, open }: { readonly operation: OperationVie
   if (!asked)
     return (
       <div class="group-line">
-        <Button name="What became of them" more={`in ${operation_id}`} kind="link" onClick={() => setAsked(true)} />
+        <Button
+          name={t('What became of them')}
+          more={t('in {operation_id}', { operation_id })}
+          kind="link"
+          onClick={() => setAsked(true)}
+        />
       </div>
     );
   if (!outcomes) return null;
-  const part = outcomes.looked_at < progress.taken ? ` of the first ${count(outcomes.looked_at)}` : '';
+  const first = outcomes.looked_at < progress.taken ? count(outcomes.looked_at) : undefined;
   return (
-    <GroupLine name="What became of them">
-      <ul class="rows tight" aria-label="What became of them">
+    <GroupLine name={t('What became of them')}>
+      <ul class="rows tight" aria-label={t('What became of them')}>
         {OUTCOMES.filter(({ name }) => outcomes[name].length > 0).map(({ name, tone, ...words }) => (
           <li key={name} class="line">
             <Badge tone={tone}>
-              {`${count(outcomes[name].length)}${part} ${wordFor(words, outcomes[name].length, kind)}`}
+              {numbered(count(outcomes[name].length), first, wordFor(words, outcomes[name].length, kind))}
             </Badge>
             <span class="line">
               <LogIds of={outcomes[name].slice(0, LINKS)} />
               {outcomes[name].length > LINKS && (
-                <span class="faint">and {count(outcomes[name].length - LINKS)} more</span>
+                <span class="faint">{t('and {n} more', { n: count(outcomes[name].length - LINKS) })}</span>
               )}
             </span>
           </li>
@@ -65,7 +70,16 @@ export function Outcomes({ operation, open }: { readonly operation: OperationVie
   );
 }
 
-function wordFor({ one, many = one }: { readonly one: string; readonly many?: string }, number: number, kind: string) {
-  if (one === 'dead again' && kind !== 'redrive') return 'dead';
+const numbered = (n: string, first: string | undefined, what: string): string =>
+  first === undefined ? t('{n} {what}', { n, what }) : t('{n} of the first {first} {what}', { n, first, what });
+
+interface OutcomeWords {
+  readonly one: string;
+  readonly many?: string;
+  readonly again?: string;
+}
+
+function wordFor({ one, many = one, again }: OutcomeWords, number: number, kind: string): string {
+  if (again !== undefined && kind === 'redrive') return again;
   return number === 1 ? one : many;
 }

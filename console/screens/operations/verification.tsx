@@ -3,21 +3,21 @@ import type { VerificationView } from '../../../src/application/contract/operati
 import { write } from '../../data/api.ts';
 import { SessionContext } from '../../data/session.ts';
 import { useRead } from '../../data/use-read.ts';
+import { count, plural, said, t } from '../../language/language.ts';
 import { Badge, type Tone } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
-import { Group } from '../../parts/screen.tsx';
+import { Dotted, Group } from '../../parts/screen.tsx';
 import { OpsCommands } from '../../parts/shell-command.tsx';
 import { Problem } from '../../parts/states.tsx';
-import { count, Time } from '../../parts/time.tsx';
+import { Time } from '../../parts/time.tsx';
 import { useAct } from '../../parts/toasts.tsx';
-import { plural } from '../../parts/words.ts';
 
 const WORDS: Readonly<Record<VerificationView['status'], readonly [Tone, string]>> = {
-  running: ['busy', 'Running'],
-  interrupted: ['wait', 'Interrupted'],
-  done: ['good', 'Nothing is lost'],
-  stopped: ['none', 'Stopped'],
-  failed: ['bad', 'Failed'],
+  running: ['busy', t('Running')],
+  interrupted: ['wait', t('Interrupted')],
+  done: ['good', t('Nothing is lost')],
+  stopped: ['none', t('Stopped')],
+  failed: ['bad', t('Failed')],
 };
 
 /** Milliseconds between two looks at one that runs. */
@@ -33,29 +33,31 @@ export function Verification() {
   useEffect(() => setRunning(runs), [runs]);
   const [busy, act] = useAct(refresh);
   const broken = latest?.result?.holds === false;
-  const [tone, word] = broken ? (['bad', 'Rules are broken'] as const) : WORDS[latest?.status ?? 'stopped'];
+  const [tone, word] = broken ? (['bad', t('Rules are broken')] as const) : WORDS[latest?.status ?? 'stopped'];
   return (
     <Group
       id="verification"
       title={
         <>
-          Verification
+          {t('Verification')}
           {latest && <Badge tone={tone}>{word}</Badge>}
         </>
       }
       facts={
         latest ? (
           <>
-            by {latest.started_by} · <Time at={latest.ended_at ?? latest.started_at} />
+            {t('by {who}', { who: latest.started_by })} · {<Time at={latest.ended_at ?? latest.started_at} />}
           </>
         ) : (
-          'Proves on the tables that nothing is lost, and that all sums add up. It reads them whole, and changes nothing.'
+          t(
+            'Proves on the tables that nothing is lost, and that all sums add up. It reads them whole, and changes nothing.',
+          )
         )
       }
       actions={
         session.role === 'operator' && (
           <Button
-            name={running ? 'Stop verifying' : latest?.status === 'interrupted' ? 'Go on verifying' : 'Verify'}
+            name={running ? t('Stop verifying') : latest?.status === 'interrupted' ? t('Go on verifying') : t('Verify')}
             disabled={busy}
             onClick={() =>
               act((request_id) => write(`POST /api/verification/${running ? 'stop' : 'start'}`, {}, { request_id }))
@@ -67,8 +69,8 @@ export function Verification() {
       {problem !== undefined && <Problem problem={problem} onRetry={refresh} />}
       {latest && latest.result === null && <Progress verification={latest} />}
       {latest?.result && <Result result={latest.result} />}
-      {latest && latest.error !== null && <p class="group-line note tone-bad">{latest.error}</p>}
-      <OpsCommands open={broken} of={{ 'With each letter looked at': 'verify --letters' }} />
+      {latest && latest.error !== null && <p class="group-line note tone-bad">{said(latest.error)}</p>}
+      <OpsCommands open={broken} of={{ [t('With each letter looked at')]: 'verify --letters' }} />
     </Group>
   );
 }
@@ -78,9 +80,13 @@ function Progress({ verification: { progress, status } }: { readonly verificatio
   return (
     <div class="group-line" role={status === 'running' ? 'status' : undefined}>
       <p class="soft">
-        {plural(scanned, 'notification')} read, now {phase}
-        {suspects > 0 && ` · ${count(suspects)} to look at again in a minute`}
-        {violated > 0 && ` · ${plural(violated, 'violation')}`}
+        <Dotted
+          of={[
+            t('{n} read, now {phase}', { n: plural(scanned, 'notification'), phase: said(phase) }),
+            suspects > 0 && t('{n} to look at again in a minute', { n: count(suspects) }),
+            violated > 0 && plural(violated, 'violation'),
+          ]}
+        />
       </p>
     </div>
   );
@@ -92,24 +98,30 @@ function Result({ result }: { readonly result: NonNullable<VerificationView['res
     <>
       {equations.map((equation) => (
         <p key={equation} class="group-line">
-          {equation}
+          {said(equation)}
         </p>
       ))}
       <p class="group-line soft">
-        Records checked of {plural(records_checked, 'notification')}
-        {contents_without_row > 0 && ` · ${count(contents_without_row)} contents of requests that were cut off`}
-        {set_aside_in_clear > 0 && ` · ${count(set_aside_in_clear)} malformed, left to their writers`}
+        <Dotted
+          of={[
+            t('Records checked of {n}', { n: plural(records_checked, 'notification') }),
+            contents_without_row > 0 &&
+              t('{n} contents of requests that were cut off', { n: count(contents_without_row) }),
+            set_aside_in_clear > 0 && t('{n} malformed, left to their writers', { n: count(set_aside_in_clear) }),
+          ]}
+        />
       </p>
       {violated > 0 && (
         <>
           <p class="group-line note tone-bad">
             {plural(violated, 'violation')}
-            {violations.length < violated && `, of which ${count(violations.length)} are named`}
+            {violations.length < violated && t(', of which {n} are named', { n: count(violations.length) })}
           </p>
-          <ul class="rows tight" aria-label="Violations">
+          <ul class="rows tight" aria-label={t('Violations')}>
             {violations.map(({ rule, says, log_id, email_id, channel }) => (
               <li key={[rule, says, log_id, email_id, channel].join()}>
-                <span class="mono">{rule}</span> {whose(log_id, email_id, channel)} <span class="soft">{says}</span>
+                <span class="mono">{rule}</span> {whose(log_id, email_id, channel)}{' '}
+                <span class="soft">{said(says)}</span>
               </li>
             ))}
           </ul>

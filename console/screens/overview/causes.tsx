@@ -2,11 +2,11 @@ import { useContext, useState } from 'preact/hooks';
 import { WITHOUT } from '../../../src/application/contract/choices.ts';
 import type { CauseFigures } from '../../../src/application/contract/overview.ts';
 import { SessionContext } from '../../data/session.ts';
+import { count, plural, said, t } from '../../language/language.ts';
 import { hrefOf } from '../../navigation/router.ts';
 import { Button } from '../../parts/button.tsx';
 import { Panel } from '../../parts/screen.tsx';
-import { count } from '../../parts/time.tsx';
-import { causeWord, channelName, plural } from '../../parts/words.ts';
+import { causeWord, channelName } from '../../parts/words.ts';
 import { NewOperation } from '../operations/new-operation.tsx';
 
 /** Most causes that the overview lists; all are on the screen of dead letters. */
@@ -33,7 +33,7 @@ export function Causes({ causes, complete }: CausesProps) {
     .filter(({ listed }) => listed.length > 0)
     .sort((a, b) => b.dead - a.dead);
   return (
-    <Panel title="Why they are dead" aside={<a href="/dead-letters">All dead letters</a>}>
+    <Panel title={t('Why they are dead')} aside={<a href="/dead-letters">{t('All dead letters')}</a>}>
       <ul class="providers">
         {channels.map(({ channel, dead, listed }) => (
           <li key={channel}>
@@ -51,8 +51,8 @@ export function Causes({ causes, complete }: CausesProps) {
       {(more > 0 || !complete) && (
         <p class="inset faint">
           {complete
-            ? `${plural(more, 'more cause')} under dead letters.`
-            : 'Only the newest dead notifications were read: the counts are lower bounds.'}
+            ? t('{n} under dead letters.', { n: plural(more, 'more cause') })
+            : t('Only the newest dead notifications were read: the counts are lower bounds.')}
         </p>
       )}
       {asked !== undefined && (
@@ -76,12 +76,16 @@ function Cause({ cause, onRedrive }: CauseProps) {
       <div class="cause-what">
         <a href={hrefOf('/dead-letters', { channel })}>{causeWord(error)}</a> <code class="faint">{error}</code>
         {integration !== null && <code class="faint">{integration}</code>}
-        <p class="soft small">{cause.remedy}</p>
+        <p class="soft small">{said(cause.remedy)}</p>
       </div>
       {onRedrive !== undefined && (
         <Button
-          name="Redrive"
-          more={`${plural(cause.count, 'notification')} of ${channelName(channel)}, ${error}`}
+          name={t('Redrive')}
+          more={t('{n} of {channel}, {error}', {
+            n: plural(cause.count, 'notification'),
+            channel: channelName(channel),
+            error,
+          })}
           onClick={() => onRedrive(cause)}
         />
       )}

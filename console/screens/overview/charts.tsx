@@ -2,8 +2,9 @@ import { useEffect, useId, useMemo, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import type { Overview } from '../../../src/application/contract/overview.ts';
 import type { Series } from '../../../src/core/operator/views/outcome-series.ts';
+import { count, said, t } from '../../language/language.ts';
 import { Ops } from '../../parts/shell-command.tsx';
-import { count, duration } from '../../parts/time.tsx';
+import { duration } from '../../parts/time.tsx';
 
 interface Plan {
   readonly title: string;
@@ -17,32 +18,32 @@ interface Plan {
 
 const PLANS: readonly Plan[] = [
   {
-    title: 'Attempts, by quarters of an hour',
+    title: t('Attempts, by quarters of an hour'),
     lines: [
-      { series: 'delivered', name: 'Delivered', color: '--good' },
-      { series: 'failed', name: 'Failed', color: '--bad' },
+      { series: 'delivered', name: t('Delivered'), color: '--good' },
+      { series: 'failed', name: t('Failed'), color: '--bad' },
     ],
   },
   {
     // Of the series that there are: without monitoring nobody counts the dead.
-    title: 'Due in each sweep, and dead',
-    alone: { due: 'Due in each sweep', dead: 'Dead' },
+    title: t('Due in each sweep, and dead'),
+    alone: { due: t('Due in each sweep'), dead: t('Dead') },
     lines: [
-      { series: 'due', name: 'Due', color: '--busy' },
-      { series: 'dead', name: 'Dead', color: '--bad' },
+      { series: 'due', name: t('Due'), color: '--busy' },
+      { series: 'dead', name: t('Dead'), color: '--bad' },
     ],
   },
   {
-    title: 'Delay from due to the attempt',
+    title: t('Delay from due to the attempt'),
     lines: [
-      { series: 'delay_seconds', name: 'Average', color: '--accent' },
+      { series: 'delay_seconds', name: t('Average'), color: '--accent' },
       { series: 'delay_p99_seconds', name: 'p99', color: '--wait' },
     ],
     format: (seconds) => (seconds === 0 ? '0' : duration(seconds * 1000)),
   },
   {
-    title: 'Outcomes told to producers',
-    lines: [{ series: 'outcomes', name: 'Told', color: '--accent' }],
+    title: t('Outcomes told to producers'),
+    lines: [{ series: 'outcomes', name: t('Told'), color: '--accent' }],
     says: outcomesTold,
   },
 ];
@@ -54,7 +55,11 @@ function outcomesTold(series: readonly Series[]): string {
   const lag = valuesOf('outcomes_lag_seconds');
   const late = (seconds: number | undefined = 0) => duration(Math.max(1, seconds) * 1000);
   const told = valuesOf('outcomes').reduce((sum, value) => sum + value, 0);
-  return `${count(told)} in the last day, the last within ${late(lag.at(-1))}, all within ${late(Math.max(...lag))}.`;
+  return t('{n} in the last day, the last within {last}, all within {all}.', {
+    n: count(told),
+    last: late(lag.at(-1)),
+    all: late(Math.max(...lag)),
+  });
 }
 
 /** One chart per question; a chart without any figures is left out. */
@@ -62,18 +67,18 @@ export function Charts({ series, problem }: ChartsProps) {
   const charts = useMemo(() => PLANS.flatMap((plan) => chartOf(plan, series) ?? []), [series]);
   if (charts.length === 0 && problem === undefined) return null;
   return (
-    <section class="charts" aria-label="The last day">
+    <section class="charts" aria-label={t('The last day')}>
       {charts.map((chart) => (
         <Chart key={chart.title} {...chart} />
       ))}
       {problem !== undefined && (
         <div class="chart panel" role="note">
-          <h3>What was delivered in the last day is not known</h3>
-          <p>{problem.detail}</p>
+          <h3>{t('What was delivered in the last day is not known')}</h3>
+          <p>{said(problem.detail)}</p>
           <p>
-            <strong>What to do:</strong> {problem.remedy}
+            <strong>{t('What to do:')}</strong> {said(problem.remedy)}
           </p>
-          <Ops label="What each sweep found" command="sweeps" />
+          <Ops label={t('What each sweep found')} command="sweeps" />
         </div>
       )}
     </section>
@@ -99,7 +104,8 @@ function chartOf({ title, alone, lines, format = count, says }: Plan, series: re
   );
   const sentences = drawn.map(({ name, values }) => {
     const known = values.filter((value) => value !== null);
-    return `${name}: ${format(known.at(-1) ?? 0)} at last, at most ${format(Math.max(0, ...known))}.`;
+    const [last, most] = [format(known.at(-1) ?? 0), format(Math.max(0, ...known))];
+    return t('{name}: {last} at last, at most {most}.', { name, last, most });
   });
   const [only, ...others] = found;
   const shown = (others.length === 0 && only !== undefined && alone?.[only.series]) || title;

@@ -1,37 +1,43 @@
 import type { Overview } from '../../../src/application/contract/overview.ts';
+import { count, plural, rich, said, t } from '../../language/language.ts';
 import { hrefOf } from '../../navigation/router.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Panel } from '../../parts/screen.tsx';
 import { Ops } from '../../parts/shell-command.tsx';
-import { count, Time } from '../../parts/time.tsx';
-import { channelName, plural } from '../../parts/words.ts';
+import { Time } from '../../parts/time.tsx';
+import { channelName } from '../../parts/words.ts';
 
 /** What rings: the first thing to see. */
 export function Ringing({ alarms, alarms_problem }: Pick<Overview, 'alarms' | 'alarms_problem'>) {
   if (alarms_problem !== undefined)
     return (
       <p class="soft">
-        Nobody knows whether an alarm rings. {alarms_problem.detail} {alarms_problem.remedy}
+        {rich('Nobody knows whether an alarm rings. {detail} {remedy}', {
+          detail: said(alarms_problem.detail),
+          remedy: said(alarms_problem.remedy),
+        })}
       </p>
     );
   if (alarms.length === 0) return null;
   return (
-    <Panel title="Alarms that ring">
+    <Panel title={t('Alarms that ring')}>
       <ul class="facts inset">
         {alarms.map(({ name, severity, meaning, since, url }) => (
           <li key={name}>
             <div class="line">
               <Badge tone={severity === 'critical' ? 'bad' : 'wait'}>
-                {severity === 'critical' ? 'Critical' : 'Warning'}
+                {severity === 'critical' ? t('Critical') : t('Warning')}
               </Badge>
               <a href={url} target="_blank" rel="noopener">
                 {name}
               </a>
-              <span class="faint">
-                since <Time at={since} />
-              </span>
+              <span class="faint">{rich('since {time}', { time: <Time at={since} /> })}</span>
             </div>
-            <p class="soft">{meaning}. The section of this name in the runbook says what to do.</p>
+            <p class="soft">
+              {rich('{meaning}. The section of this name in the runbook says what to do.', {
+                meaning: said(meaning),
+              })}
+            </p>
           </li>
         ))}
       </ul>
@@ -43,36 +49,38 @@ export function Ringing({ alarms, alarms_problem }: Pick<Overview, 'alarms' | 'a
 export function Down({ breakers }: Pick<Overview, 'breakers'>) {
   if (breakers.length === 0) return null;
   return (
-    <Panel title="Providers that are down">
+    <Panel title={t('Providers that are down')}>
       <ul class="facts inset">
         {breakers.map((breaker) => (
           <li key={`${breaker.channel} ${breaker.integration}`}>
             <div class="line">
               <strong>{channelName(breaker.channel)}</strong> <code>{breaker.integration}</code>
               <Badge tone={breaker.state === 'open' ? 'bad' : 'wait'}>
-                {breaker.state === 'open' ? 'Down' : 'Recovering'}
+                {breaker.state === 'open' ? t('Down') : t('Recovering')}
               </Badge>
               <a href={hrefOf('/notifications', heldBy(breaker))}>
-                {plural(breaker.notifications, 'notification')} held
+                {plural(breaker.notifications, 'notification held', 'notifications held')}
               </a>
             </div>
             <p class="soft">
-              Since <Time at={breaker.since} />: <code>{breaker.last_error}</code>, {plural(breaker.held, 'attempt')}{' '}
-              held back so far
-              {breaker.next_probe_at !== null && (
-                <>
-                  , next probe <Time at={breaker.next_probe_at} />
-                </>
-              )}
-              .
+              {rich('Since {time}: {error}, {n} held back so far{probe}.', {
+                time: <Time at={breaker.since} />,
+                error: <code>{breaker.last_error}</code>,
+                n: plural(breaker.held, 'attempt'),
+                probe:
+                  breaker.next_probe_at !== null &&
+                  rich(', next probe {time}', { time: <Time at={breaker.next_probe_at} /> }),
+              })}
             </p>
           </li>
         ))}
       </ul>
       <div class="inset">
         <p>
-          <strong>What to do:</strong> Nothing, if the provider comes back: a probe finds out, and what is held is sent.
-          If it stays down, ask the provider.
+          <strong>{t('What to do:')}</strong>{' '}
+          {t(
+            'Nothing, if the provider comes back: a probe finds out, and what is held is sent. If it stays down, ask the provider.',
+          )}
         </p>
         <Ops command="status" />
       </div>
@@ -92,26 +100,32 @@ export function Budgets({ budgets }: Pick<Overview, 'budgets'>) {
     ({ max_24h, allowed_per_second, paused, busy_receivers }) =>
       max_24h !== null || allowed_per_second !== null || paused.length > 0 || busy_receivers > 0,
   );
-  if (telling.length === 0) return <p class="soft">No provider limits anything now.</p>;
+  if (telling.length === 0) return <p class="soft">{t('No provider limits anything now.')}</p>;
   return (
-    <Panel title="Budgets">
+    <Panel title={t('Budgets')}>
       <ul class="facts inset">
         {telling.map((budget) => (
           <li key={budget.channel}>
             <div class="line">
               <strong>{channelName(budget.channel)}</strong>
-              {budget.sending === false && <Badge tone="bad">Sending is disabled</Badge>}
-              {budget.production === false && <Badge tone="wait">SES sandbox</Badge>}
+              {budget.sending === false && <Badge tone="bad">{t('Sending is disabled')}</Badge>}
+              {budget.production === false && <Badge tone="wait">{t('SES sandbox')}</Badge>}
             </div>
             <Quota sent={budget.sent_24h} max={budget.max_24h} />
             <p class="soft">
-              {budget.per_second !== null && `${count(budget.per_second)} per second planned`}
-              {budget.allowed_per_second !== null && `, ${count(budget.allowed_per_second)} allowed`}
-              {budget.busy_receivers > 0 && `${plural(budget.busy_receivers, 'receiver')} at the limit`}
+              {budget.per_second !== null && t('{n} per second planned', { n: count(budget.per_second) })}
+              {budget.allowed_per_second !== null && t(', {n} allowed', { n: count(budget.allowed_per_second) })}
+              {budget.busy_receivers > 0 &&
+                plural(budget.busy_receivers, 'receiver at the limit', 'receivers at the limit')}
             </p>
             {budget.paused.map(({ use, why, until }) => (
               <p key={use} class="soft">
-                <Badge tone="wait">Paused</Badge> {use}: {why}, until <Time at={until} />
+                {rich('{paused} {use}: {why}, until {time}', {
+                  paused: <Badge tone="wait">{t('Paused')}</Badge>,
+                  use: said(use),
+                  why: said(why),
+                  time: <Time at={until} />,
+                })}
               </p>
             ))}
           </li>
@@ -125,9 +139,9 @@ function Quota({ sent, max }: { readonly sent: number | null; readonly max: numb
   if (sent === null || max === null || max <= 0) return null;
   return (
     <div class="rows tight">
-      <meter min={0} max={max} value={sent} aria-label="Quota of 24 hours" />
+      <meter min={0} max={max} value={sent} aria-label={t('Quota of 24 hours')} />
       <span class="soft">
-        {count(sent)} of {count(max)} in the last 24 h, with what is reserved
+        {rich('{n} of {total} in the last 24 h, with what is reserved', { n: count(sent), total: count(max) })}
       </span>
     </div>
   );

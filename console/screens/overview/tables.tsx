@@ -1,9 +1,10 @@
 import type { ChannelFigures, Overview } from '../../../src/application/contract/overview.ts';
+import { count, t } from '../../language/language.ts';
 import { hrefOf } from '../../navigation/router.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Panel } from '../../parts/screen.tsx';
 import type { Column } from '../../parts/table.tsx';
-import { about, count, Time } from '../../parts/time.tsx';
+import { about, Time } from '../../parts/time.tsx';
 import { channelName } from '../../parts/words.ts';
 
 interface PlainTableProps<T> {
@@ -49,21 +50,21 @@ function PlainTable<T>({ columns, rows, keyOf }: PlainTableProps<T>) {
 }
 
 const FIGURES = [
-  { title: 'Due', name: 'due', status: 'due' },
-  { title: 'In flight', name: 'in_flight', status: 'in_flight' },
-  { title: 'Held', name: 'held', status: 'held' },
-  { title: 'Waiting', name: 'waiting', status: 'waiting' },
-  { title: 'Dead', name: 'dead', status: 'dead' },
+  { title: t('Due'), name: 'due', status: 'due' },
+  { title: t('In flight'), name: 'in_flight', status: 'in_flight' },
+  { title: t('Held'), name: 'held', status: 'held' },
+  { title: t('Waiting'), name: 'waiting', status: 'waiting' },
+  { title: t('Dead'), name: 'dead', status: 'dead' },
 ] as const;
 
 export function Channels({ channels }: { readonly channels: readonly ChannelFigures[] }) {
   return (
-    <Panel title="By channel">
+    <Panel title={t('By channel')}>
       <PlainTable
         rows={channels}
         keyOf={({ channel }) => channel}
         columns={[
-          { title: 'Channel', cell: ({ channel }) => channelName(channel) },
+          { title: t('Channel'), cell: ({ channel }) => channelName(channel) },
           ...FIGURES.map(({ title, name, status }) => ({
             title,
             align: 'right' as const,
@@ -76,7 +77,12 @@ export function Channels({ channels }: { readonly channels: readonly ChannelFigu
                 </a>
               ),
           })),
-          { title: 'Oldest due', align: 'right', wide: true, cell: ({ oldest_due_at }) => <Time at={oldest_due_at} /> },
+          {
+            title: t('Oldest due'),
+            align: 'right',
+            wide: true,
+            cell: ({ oldest_due_at }) => <Time at={oldest_due_at} />,
+          },
         ]}
       />
     </Panel>
@@ -87,24 +93,24 @@ const SWEEPS = 5;
 
 export function Sweeps({ sweeps }: { readonly sweeps: Overview['sweeps'] }) {
   return (
-    <Panel title="Last sweeps">
+    <Panel title={t('Last sweeps')}>
       {sweeps.length === 0 ? (
         <p class="inset soft">
-          The schedule has run none in the last 30 days. Runs of the job on somebody’s machine are not listed.
+          {t('The schedule has run none in the last 30 days. Runs of the job on somebody’s machine are not listed.')}
         </p>
       ) : (
         <PlainTable
           rows={sweeps.slice(0, SWEEPS)}
           keyOf={({ run_id }) => run_id}
           columns={[
-            { title: 'Started', cell: ({ started_at }) => <Time at={started_at} /> },
-            { title: 'Due', align: 'right', cell: ({ due }) => count(due) },
-            { title: 'Sent to lanes', align: 'right', wide: true, cell: ({ dispatched }) => count(dispatched) },
-            { title: 'Skipped', align: 'right', wide: true, cell: ({ skipped }) => count(skipped) },
+            { title: t('Started'), cell: ({ started_at }) => <Time at={started_at} /> },
+            { title: t('Due'), align: 'right', cell: ({ due }) => count(due) },
+            { title: t('Sent to lanes'), align: 'right', wide: true, cell: ({ dispatched }) => count(dispatched) },
+            { title: t('Skipped'), align: 'right', wide: true, cell: ({ skipped }) => count(skipped) },
             {
-              title: 'State',
+              title: t('State'),
               cell: ({ complete }) => (
-                <Badge tone={complete ? 'good' : 'wait'}>{complete ? 'Complete' : 'Incomplete'}</Badge>
+                <Badge tone={complete ? 'good' : 'wait'}>{complete ? t('Complete') : t('Incomplete')}</Badge>
               ),
             },
           ]}
