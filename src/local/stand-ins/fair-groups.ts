@@ -1,10 +1,15 @@
-/** A group of messages with more than this share of what is in flight, and at least this many, is noisy. */
+/**
+ * A group of messages is noisy with more than this share of what is in flight, and at least this many, or with more than
+ * this share of what consumers took lately for all messages.
+ */
 const NOISY_SHARE = 0.1;
 const NOISY_COUNT = 30;
+/** AWS does not say how long "recent" is; a group that sends nothing for as long is quiet again. */
+const RECENT_MS = 300_000;
 
 /** SQS's fair queues: messages of other groups (MessageGroupId) go before a noisy group's. None is refused. */
-export function isNoisy(groupInFlight: number, inFlight: number): boolean {
-  return groupInFlight >= NOISY_COUNT && groupInFlight > NOISY_SHARE * inFlight;
+export function isNoisy(groupInFlight: number, inFlight: number, shareOfTime = 0): boolean {
+  return (groupInFlight >= NOISY_COUNT && groupInFlight > NOISY_SHARE * inFlight) || shareOfTime > NOISY_SHARE;
 }
 
 interface Message {
@@ -12,10 +17,65 @@ interface Message {
   messageGroupId?: string | undefined;
 }
 
+interface Taken {
+  readonly message: Message;
+}
+
+/** The messages in flight by receipt handle, and what those took lately that are not any more: deleted or given back. */
+class InFlight extends Map<string, Taken> {
+  readonly #since = new Map<string, number>();
+  readonly #ended: { readonly group: string; readonly at: number; readonly ms: number }[] = [];
+  readonly #sums = new Map<string, number>();
+  #total = 0;
+
+  static from(taken: ReadonlyMap<string, Taken>): InFlight {
+    const made = new InFlight();
+    for (const [handle, one] of taken) made.set(handle, one);
+    return made;
+  }
+
+  override set(handle: string, taken: Taken): this {
+    this.#since.set(handle, Date.now());
+    return super.set(handle, taken);
+  }
+
+  override delete(handle: string): boolean {
+    const since = this.#since.get(handle);
+    this.#since.delete(handle);
+    const at = Date.now();
+    // Who has no group is a group of its own.
+    const group = this.get(handle)?.message.messageGroupId ?? handle;
+    if (since !== undefined) {
+      const ms = Math.max(1, at - since);
+      this.#ended.push({ group, at, ms });
+      this.#add(group, ms);
+    }
+    return super.delete(handle);
+  }
+
+  #add(group: string, ms: number): void {
+    const sum = (this.#sums.get(group) ?? 0) + ms;
+    if (sum === 0) this.#sums.delete(group);
+    else this.#sums.set(group, sum);
+    this.#total += ms;
+  }
+
+  forgetOld(): void {
+    const from = Date.now() - RECENT_MS;
+    const recent = this.#ended.findIndex(({ at }) => at > from);
+    const old = this.#ended.splice(0, recent < 0 ? this.#ended.length : recent);
+    for (const { group, ms } of old) this.#add(group, -ms);
+  }
+
+  shareOfTime(group: string): number {
+    return (this.#sums.get(group) ?? 0) / Math.max(1, this.#total);
+  }
+}
+
 /** What this file touches of a queue of fauxqs. */
 interface Queue {
   readonly messages: Message[];
-  readonly inflightMessages: ReadonlyMap<string, { readonly message: Message }>;
+  inflightMessages: Map<string, Taken>;
   isFifo(): boolean;
   processTimers(): void;
 }
@@ -56,26 +116,37 @@ export async function receiveFairly(): Promise<void> {
   const { dequeue } = SqsQueue.prototype;
   SqsQueue.prototype.dequeue = function (this: Queue, most: number, ...rest: unknown[]) {
     if (!this.isFifo()) {
+      const { inflightMessages: there } = this;
+      const inFlight = there instanceof InFlight ? there : InFlight.from(there);
+      this.inflightMessages = inFlight;
       this.processTimers();
-      quietFirst(this, most);
+      inFlight.forgetOld();
+      quietFirst(this.messages, inFlight, most);
     }
     return dequeue.call(this, most, ...rest);
   };
 }
 
-/** Moves up to `most` messages, those that SQS would give out next, to the front. */
-function quietFirst({ messages, inflightMessages }: Queue, most: number): void {
-  let inFlight = inflightMessages.size;
+/**
+ * Moves up to `most` messages, those that SQS would give out next, to the front: of quiet groups, then of the noisy group
+ * with the fewest in flight.
+ */
+function quietFirst(messages: Message[], taken: InFlight, most: number): void {
+  let inFlight = taken.size;
   const ofGroup = new Map<string, number>();
-  const count = ({ messageGroupId: group }: Message) => {
-    if (group !== undefined) ofGroup.set(group, (ofGroup.get(group) ?? 0) + 1);
+  const countOf = ({ messageGroupId: group = '' }: Message) => ofGroup.get(group) ?? 0;
+  const count = (message: Message) => ofGroup.set(message.messageGroupId ?? '', countOf(message) + 1);
+  for (const { message } of taken.values()) count(message);
+  const isQuiet = (message: Message) => {
+    const { messageGroupId: group } = message;
+    return group === undefined || !isNoisy(countOf(message), inFlight, taken.shareOfTime(group));
   };
-  for (const { message } of inflightMessages.values()) count(message);
-  const isQuiet = ({ messageGroupId: group }: Message) =>
-    group === undefined || !isNoisy(ofGroup.get(group) ?? 0, inFlight);
   const next: Message[] = [];
   while (next.length < most && messages.length > 0) {
-    const [message] = messages.splice(Math.max(0, messages.findIndex(isQuiet)), 1);
+    const quiet = messages.findIndex(isQuiet);
+    const fewest = () =>
+      messages.reduce((best, one, i) => (countOf(one) < countOf(messages[best] ?? one) ? i : best), 0);
+    const [message] = messages.splice(quiet < 0 ? fewest() : quiet, 1);
     if (message === undefined) break;
     next.push(message);
     count(message);

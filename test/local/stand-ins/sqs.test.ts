@@ -3,6 +3,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import {
   ChangeMessageVisibilityBatchCommand,
+  DeleteMessageCommand,
   ReceiveMessageCommand,
   SendMessageBatchCommand,
   SendMessageCommand,
@@ -118,6 +119,23 @@ describe('the SQS stand-in with a data directory', () => {
     await stop();
     await start();
     expect(await bodies()).toEqual(['own-2', ...inOrder(38, 9)]);
+  });
+
+  it('receives the messages of others before those of a group that took the consumers most of their time', async () => {
+    const lane = queueUrl(sqs.endpoint, 'lane');
+    const give = (MessageBody: string, MessageGroupId: string) =>
+      clients.sqs.send(new SendMessageCommand({ QueueUrl: lane, MessageBody, MessageGroupId }));
+    const take = async () => {
+      const { Messages = [] } = await clients.sqs.send(new ReceiveMessageCommand({ QueueUrl: lane }));
+      return Messages[0];
+    };
+    await give('slow-0', 'B');
+    const { ReceiptHandle } = (await take()) ?? {};
+    await clients.sqs.send(new DeleteMessageCommand({ QueueUrl: lane, ReceiptHandle }));
+    await give('slow-1', 'B');
+    await give('own-0', 'A');
+    expect((await take())?.Body).toBe('own-0');
+    expect((await take())?.Body).toBe('slow-1');
   });
 
   it('is reached from this machine only', () => expect(new URL(sqs.endpoint).hostname).toBe('127.0.0.1'));
