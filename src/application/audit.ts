@@ -19,20 +19,20 @@ interface Audit {
   readonly on: readonly string[];
   /** Never an address of a recipient, or a credential. */
   readonly details?: object;
-  /** It shows somebody something and changes nothing: a repeated request is shown it again, and that is written, too. */
+  /** The decision shows data and changes nothing. A repeated request is shown it again, with a record of its own. */
   readonly shows?: true;
 }
 
-/** What a person decided, checked and not yet done: whoever was asked writes it down and runs it. */
+/** A checked decision that is not carried out yet. The front that was asked audits it and calls `run`. */
 export interface Decision<A> {
-  /** Undefined: it changes nothing and shows nobody, as a dry run. */
+  /** Undefined: nothing to audit, as it changes nothing and shows no personal data, like a dry run. */
   readonly audit: Audit | undefined;
   readonly run: () => Promise<Outcome<A>>;
 }
 
 export const decisionOf = <A>(audit: Decision<A>['audit'], run: Decision<A>['run']): Decision<A> => ({ audit, run });
 
-/** What a decision led to. `repeated`: an earlier request with this id did it, and was answered so. */
+/** The result of a decision. `repeated`: the answer is that of an earlier request with the same id, which ran it. */
 export interface Decided<A> {
   readonly answer: A;
   readonly repeated: boolean;
@@ -49,7 +49,7 @@ interface RepeatableRequest {
   readonly input: { readonly request_id: string };
 }
 
-/** Runs a decision of the page, which repeats a request that was not answered: each request_id decides once. */
+/** Runs a decision of the page once per request_id: the page repeats a request that got no answer. */
 export async function decideOnce<A>(
   { audit, run }: Decision<A>,
   route: string,
@@ -60,13 +60,13 @@ export async function decideOnce<A>(
   const { request_id } = input;
   const action = { who, role, ...stored(audit), request_id };
   if (audit.shows) return { ...(await recorded(action, deps, run)), repeated: false };
-  // What is asked has an address in it where a recipient is corrected or suppressed.
+  // Keyed, as the input holds an address where a recipient is corrected or suppressed.
   const asked = JSON.stringify([who, route, path, input]);
   const fingerprint = keyedHash(await deps.hashKey(), 'decisions', asked).toString('base64url');
   return audited({ ...action, fingerprint }, deps, run);
 }
 
-/** Runs a decision of a command: each run of it is a decision of its own, and nobody repeats it. */
+/** Runs a decision of a command. Each run of a command is a decision of its own. */
 export type Decide = <A>(decision: Decision<A> | Promise<Decision<A>>) => Promise<A>;
 
 export function decideNow(decider: () => Promise<Decider>, deps: AuditDeps): Decide {

@@ -10,11 +10,11 @@ import { createHealth, createOverview } from './overview.ts';
 import type { AnyRoute, Caller, RouteDeps } from './route.ts';
 
 export interface ConsoleOptions extends OperatorBinding {
-  /** Takes what failed on our side; the answer does not say more. */
+  /** Called with each error on our side, of which the answer gives no details. */
   readonly onFault: (error: unknown, route: string) => void;
 }
 
-/** Routes on a deployment: behind the loopback server and the deployed functions alike. */
+/** Binds the routes to a deployment, for the loopback server and for the deployed functions. */
 export function createConsole(
   { onFault, ...binding }: ConsoleOptions,
   processes: Pick<RouteDeps, 'startRun' | 'startVerification' | 'dropLetters'>,
@@ -50,10 +50,10 @@ export function createConsole(
   );
 }
 
-/** Longer than DynamoDB takes as a key, it would fail on our side. */
+/** Parameters of the path are ids: DynamoDB refuses longer keys, which would look like an error on our side. */
 const PATH = v.record(v.string(), id);
 
-/** The route for the kernel: its query or body is checked, its decision made once and audited. */
+/** A route as the kernel takes it: its input is checked, and its decision is audited and run once. */
 function served(
   route: AnyRoute,
   deps: RouteDeps,
@@ -92,16 +92,16 @@ const REMEDIES: Readonly<Record<ProblemName, string>> = {
   unavailable: 'Try again in some seconds. If it stays, look at the status in the shell.',
 };
 
-/** Titles that would speak of API keys. */
+/** Titles of problems whose own titles are about API keys. */
 const TITLES: Readonly<Partial<Record<ProblemName, string>>> = {
   unauthenticated: 'You are not signed in',
   forbidden: 'You may not do this',
 };
 
-/** What shows more where the shell does nothing that is like the request. */
+/** The command for requests that have none of their own. */
 const LOOK = { command: ['status'] } as const satisfies Pick<AnyRoute, 'command'>;
 
-/** @param route undefined: there is none @param path its parameters, which others choose: quoted for the shell */
+/** @param path the parameters of the path; callers choose them, so they are quoted for the shell */
 export function problemBody(
   problem: Problem,
   local: boolean,
@@ -118,7 +118,7 @@ export function problemBody(
   };
 }
 
-/** The answer of a front that lets a request reach no route. */
+/** The refusal of a request before it reaches a route. */
 export function refuse(problem: ProblemName, detail: string, local: boolean): HttpAnswer {
   return {
     status: PROBLEMS[problem].status,

@@ -44,7 +44,7 @@ export interface ImportedWindow {
 export interface ImportRequest {
   readonly tenant: string;
   readonly dry_run: boolean;
-  /** Ids of the file so far, which a dry run puts nowhere. */
+  /** Ids of the file so far: in a dry run they are in no table. */
   readonly planned: Set<string>;
 }
 

@@ -36,7 +36,7 @@ export interface ListDeps {
 
 interface PageRequest {
   readonly filter: SearchFilter;
-  /** What no column says of a row. */
+  /** A condition that is none on single columns. */
   readonly fits?: (row: ForeignRow) => boolean;
   readonly limit: number;
   readonly cursor?: string | undefined;

@@ -36,7 +36,7 @@ export async function decideNewsletter(
   fields: object,
   deps: Parameters<typeof putNewsletter>[1],
 ): Promise<Decision<Newsletter>> {
-  // Beside the fields, so that a fault of the id has its name, and all are told at once.
+  // Checked together with the fields, so that one answer names all faults.
   const whole = v.strictObject({ newsletter_id: newsletterId, ...newsletterSchema.entries });
   const checked = check(whole, { ...fields, newsletter_id: asked.newsletter_id });
   const { newsletter_id, from, sending_domain, fallback_domain, track } = checked;
@@ -82,7 +82,7 @@ export async function listAllNewsletters(
     new ScanCommand({
       TableName: deployment.tables.newsletters,
       Limit: PAGE,
-      // A form starts from it: what it says of the moment of the last change decides whether a change is taken.
+      // A form starts from this answer, and its `updated_at` decides whether the change is accepted: read consistently.
       ConsistentRead: true,
       // The senders of tenants are items of the table, too.
       FilterExpression: 'attribute_exists(#name)',

@@ -51,7 +51,7 @@ export function newOperation(
     ...(integration_config_id !== undefined && { integration_config_id }),
   };
   const { audit, run } = makeOperation(request, deps);
-  // A repeated request is answered all the same.
+  // A repeated request gets its answer nevertheless.
   const checked = async () => {
     await checkCorrection(request, deps);
     return run();
@@ -82,7 +82,7 @@ function faulty(path: string, required: boolean): Problem {
   return invalid([{ path, rule: 'correction', message }]);
 }
 
-/** A filter as it was asked for, to show it. */
+/** The filter as it was requested, for display. */
 export function inText(filter: OperationFilter): Operation['asked'] {
   return Object.fromEntries(Object.entries(filter).map(([name, value]) => [name, String(value)]));
 }
@@ -114,10 +114,10 @@ export async function decideOperation(
   });
 }
 
-/** A preview that nobody has started for so long is not going to be. */
+/** Milliseconds after which a preview that nobody has started is not listed any more. */
 const PREVIEW_MS = HOUR_MS;
 
-/** Nothing was done by it: it is no part of what was done. */
+/** Whether the operation is such a preview: it has done nothing. */
 function isAbandoned(operation: Operation, now: Date): boolean {
   if (operation.started_at !== undefined) return false;
   return isOver(operation) || epochMs(operation.created_at) < now.getTime() - PREVIEW_MS;
@@ -153,10 +153,10 @@ export async function showOperation(operation_id: string, deps: ShowDeps): Promi
   return { ...viewOfOperation(operation, sample, deps), outcomes: outcomesOf(operation, rows, now) };
 }
 
-/** Notifications that are shown of an operation. */
+/** Notifications that the answer about an operation names at most. */
 const SHOWN = 5;
 
-/** Where those stand that the operation took, as far as its sample names them. */
+/** The states of the notifications in the operation's sample. */
 function outcomesOf(operation: Operation, rows: readonly NotificationRow[], now: Date): OperationView['outcomes'] {
   if (operation.started_at === undefined) return null;
   const taken = rows.filter(({ replay_id }) => replay_id === operation.operation_id);
@@ -211,11 +211,11 @@ function etaOf(now: Date, seconds: number): string {
   return new Date(Math.ceil((now.getTime() + seconds * 1_000) / 60_000) * 60_000).toISOString();
 }
 
-/** The command that redrives the same. Other kinds have none; a recipient is asked for by an address, which nobody stores. */
+/** The command for the same redrive. There is none for other kinds, or for a recipient, whose address is not stored. */
 function commandOf(operation: Operation, local: boolean): string | null {
   const { kind, asked, rate, limit, max_age_ms, include_stopped } = operation;
   if (kind !== 'redrive' || asked['recipient_hash'] !== undefined) return null;
-  // In their order: DynamoDB keeps none.
+  // In a fixed order: that of a map in DynamoDB is undefined.
   const args = Object.keys(CONDITIONS).flatMap((name) => {
     const value = asked[name];
     return value === undefined ? [] : [`--${name.replaceAll('_', '-')}`, value];

@@ -32,7 +32,7 @@ const DAY_MS = 86_400_000;
 /** Milliseconds in which all pages that ask get the same answer. */
 const CACHED_MS = 2_000;
 
-/** Is everything delivered? Pages that ask within two seconds share one reading. */
+/** The overview. Pages that ask within two seconds share one reading. */
 export function createOverview(deps: OperatorDeps): () => Promise<Overview> {
   let opened: Promise<MetricHistory> | undefined;
   const history = () => {
@@ -44,10 +44,10 @@ export function createOverview(deps: OperatorDeps): () => Promise<Overview> {
 
 /** Rows that are read for the health of integrations: about 600 read units. */
 const MOST_HEALTH_ROWS = 1_000;
-/** A minute: what is asked is how a day went. */
+/** One minute is fresh enough for figures of a day. */
 const HEALTH_CACHED_MS = 60_000;
 
-/** Which integration fails? From the newest rows of the last day, as nothing is written per integration. */
+/** The health of the integrations, from the newest rows of the last day: nothing is written per integration. */
 export function createHealth(deps: OperatorDeps): () => Promise<Health> {
   return cachedFor(HEALTH_CACHED_MS, deps.clock, async () => {
     const now = deps.clock();
@@ -126,7 +126,7 @@ export function listSweeps(limit: number, { deployment, dynamodb }: OperatorDeps
   return lastSweeps(dynamodb, deployment.tables.pipeline_state, limit);
 }
 
-/** Without metrics and alarms the overview still says what is wrong now. */
+/** Outcomes and alarms. Where they cannot be read, the answer says why: the rest of the overview does not need them. */
 async function outcomesOf(
   open: () => Promise<MetricHistory>,
   now: Date,
@@ -182,7 +182,7 @@ function seriesOf(sweeps: readonly SweepRecord[], now: Date): Series[] {
 /** An answer is kept for at least this many times the time that it took: pages that poll use up a sixth of a CPU. */
 const KEPT_TIMES = 5;
 
-/** One read for all who ask within the period: each open page polls, and an answer costs many reads. */
+/** Shares one reading among all who ask within the period: each open page polls, and an answer costs many reads. */
 function cachedFor<T>(ms: number, clock: Clock, read: () => Promise<T>): () => Promise<T> {
   interface Asked {
     readonly value: Promise<T>;
@@ -201,7 +201,7 @@ function cachedFor<T>(ms: number, clock: Clock, read: () => Promise<T>): () => P
         asked.until = now + Math.max(ms, KEPT_TIMES * (now - begun));
       },
       () => {
-        // The next one asks anew.
+        // A failed reading is not kept.
         if (last === asked) last = undefined;
       },
     );

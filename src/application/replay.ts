@@ -162,12 +162,12 @@ const LOOKED_AT = 50;
 const ALL = { kind: 'redrive', filter: {}, include_stopped: false } as const;
 
 type ReplayDeps = Pick<OperatorDeps, 'operations' | 'clock'>;
-/** What a command continues; or another replay that did not finish, which has another period. */
+/** The operation that a command continues; or the id of another one that did not finish and differs in its period. */
 type Unfinished = { readonly operation?: Operation; readonly other?: string };
 
 /**
- * The unfinished operation of the same command, or the one with this id. An id of which nothing is stored begins an
- * operation under it, which leaves what stored that id before: replays were files of a machine once.
+ * The unfinished operation of the same command, or the one with this id. An unknown id beside other options begins a
+ * replay under this id, which leaves notifications out that have it already.
  * @throws Problem when the id stands for another operation than the options describe
  */
 export async function unfinishedReplay(
@@ -178,7 +178,7 @@ export async function unfinishedReplay(
   if (id === undefined) return sameReplay(request, deps);
   const found = await deps.operations.read(id);
   if (found !== undefined) checkIsMeant(found, request);
-  // Begun anew without any condition, it would send everything.
+  // An unknown id alone would begin a replay without any condition, of everything.
   else if (isByIdAlone(request)) throw new Problem('not-found', `There is no replay ${id}: the console lists them.`);
   return found === undefined ? {} : { operation: found };
 }
@@ -201,7 +201,8 @@ function checkIsMeant(found: Operation, request: NewOperation): void {
 }
 
 /**
- * The newest unfinished replay with the same bounds. One that was never started may be what another operator is asked.
+ * The newest unfinished replay with the same bounds. One that was not started is left out: another operator may be
+ * looking at its preview.
  */
 async function sameReplay(request: NewOperation, { operations, clock }: ReplayDeps): Promise<Unfinished> {
   const oldest = clock().getTime() - CONTINUABLE_MS;

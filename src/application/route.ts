@@ -6,11 +6,11 @@ import type { Out } from './contract/fields.ts';
 import type { Health, Overview } from './contract/overview.ts';
 import type { OperatorDeps } from './deps.ts';
 
-/** Who asks; the front (loopback, or the authorizer of the deployed API) found it out. */
+/** Who calls, as authenticated by the loopback server or by the authorizer of the deployed API. */
 export interface Caller {
   /** For the audit: the user of the machine, or the token's `sub`. */
   readonly who: string;
-  /** What the person calls herself, to show it to her; the issuer may let her change it. */
+  /** For display only: the issuer may let people change their names. */
   readonly name?: string | undefined;
   readonly role: Role;
 }
@@ -36,7 +36,7 @@ interface Asked<K extends string, I> {
   readonly input: I;
 }
 
-/** What is said of any route: server, OpenAPI, the page's types and refusals' commands come from it. */
+/** The data of a route, from which server, OpenAPI document, types of the page and commands in refusals are made. */
 interface Described<
   K extends string = string,
   S extends v.GenericSchema = v.GenericSchema,
@@ -50,10 +50,10 @@ interface Described<
   readonly role: Role;
   /** The query of a GET, the body of a POST. */
   readonly takes: S;
-  /** Largest body, where the usual one does not do. */
+  /** Largest body in bytes; absent: the kernel's limit. */
   readonly max_bytes?: number;
   readonly answer: A;
-  /** What the shell does alike, or what shows more there, and the parameter of the path that it takes. */
+  /** The command of `ops` that does the same, or shows more, and the parameter of the path that is its argument. */
   readonly command: readonly [command: string, parameter?: string];
 }
 
@@ -64,15 +64,15 @@ interface ReadRoute<K extends string, S extends v.GenericSchema, A extends v.Gen
   readonly handle: Handle<K, v.InferOutput<S>, Out<A>>;
 }
 
-/** A POST that changes something, or shows who receives: its decision is audited, and made once per request_id. */
+/** A POST that changes something or shows a recipient: its decision is audited, and run once per request_id. */
 interface DecisionRoute<K extends string, S extends v.GenericSchema, A extends v.GenericSchema, R>
   extends Described<K, S, A> {
   readonly decide: Handle<K, v.InferOutput<S>, Decision<R>>;
-  /** What is answered, where that is not what the audit log keeps for a repeated request. */
+  /** The answer, where it is more than what the audit log keeps for a repeated request. */
   readonly show?: (decided: Decided<R>, asked: Asked<K, v.InferOutput<S>>, deps: RouteDeps) => Promise<Out<A>> | Out<A>;
 }
 
-/** A route in a list of all: the types of its input are known to itself only. */
+/** A route in a list of routes: only the route itself knows the type of its input. */
 export type AnyRoute = Described &
   (
     | { readonly handle: Handle<string, never, unknown> }
@@ -102,7 +102,7 @@ export function list<const K extends `GET /api/${string}`, S extends v.GenericSc
   return { key, role: 'viewer', takes, ...route };
 }
 
-/** A POST that asks: what it takes is too long for a URL, or must not stand in one. */
+/** A POST that only reads: its input is too long for a URL, or must not appear in one. */
 export function question<const K extends `POST /api/${string}`, S extends v.GenericSchema, A extends v.GenericSchema>(
   key: K,
   takes: S,

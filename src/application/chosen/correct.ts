@@ -37,10 +37,10 @@ export function correctionStore({
 }
 
 /**
- * Puts another recipient, subject, body or integration in place of what a notification has, and sends it: in another life,
- * with a budget and a window of its own. The audit log gets the fields with keyed hashes of what they were and are. Its run
- * throws a Problem where it cannot be corrected, the channel cannot take what is given, or nothing would change: a repeated
- * request finds the notification as the first one left it, and has to be answered like that.
+ * Replaces recipient, subject, body or integration of a notification and sends it in another life, with a budget and a
+ * window of its own. The audit log keeps the names of the fields with keyed hashes of the old and the new value. The
+ * checks are part of `run`, which throws a Problem where the notification cannot be corrected, the channel cannot take
+ * the value, or nothing would change: a repeated request, which finds the correction done, is answered before they run.
  */
 export async function correctNotification(
   log_id: string,
@@ -72,7 +72,7 @@ export async function correctNotification(
   return decisionOf({ what: 'correct', on: [log_id], details: { run_id, ...changed } }, run);
 }
 
-/** What changes, and how it is shown and written down. @throws Problem */
+/** The fields that change, for the answer and for the audit log. @throws Problem */
 async function plan(log_id: string, given: Correction, deps: OperatorDeps) {
   const asked = defined(check(v.strictObject(correctedEntries), given)) as Correction;
   const row = await requireNotification(log_id, deps);
@@ -99,7 +99,7 @@ async function plan(log_id: string, given: Correction, deps: OperatorDeps) {
   };
 }
 
-/** What the channel, or that of its fallback, can never take. What is not corrected is not judged. */
+/** Refuses values that the channel, or the fallback channel, can never take. Only corrected fields are checked. */
 function faultsIn(
   fields: readonly CorrectedField[],
   { recipient = '', body = '', integration_config_id }: Correction,
@@ -139,7 +139,7 @@ export async function requireIntegration(
   throw invalid([{ path: 'integration_config_id', rule: 'usable', message: `cannot be used: ${found.message}` }]);
 }
 
-/** For the audit: whoever knows what was sent can tell that it was this, and nobody else what it was. */
+/** A keyed hash for the audit log: with the key, a known value can be recognised, and no other way leads to it. */
 export function correctionHash(
   key: string,
   tenant_id: string,

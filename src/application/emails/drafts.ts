@@ -25,7 +25,7 @@ export type DraftAccess = DraftDeps & EmailAccess;
 interface Draft {
   readonly tenant_id: string;
   readonly request: EmailRequest;
-  /** What a repetition has to be equal to, where that is not the request. */
+  /** What a repeated request is compared by, where it is not the request itself. */
   readonly asked?: unknown;
   /** The id that the email would have, or what makes it. */
   readonly email_id: string | ((ids: Identities, request_hash: string) => string);
@@ -78,7 +78,7 @@ export async function storedEmail(id: string, access: DraftAccess) {
   return { email, content };
 }
 
-/** What of a draft is tested. */
+/** The part of a draft that a test mail needs. */
 export async function draftEmail(draft: Draft, access: DraftDeps) {
   const { publication } = await publicationOf(draft, access);
   return { email: newEmail(publication, access), content: publication.content };
@@ -105,7 +105,7 @@ export async function replaceBy(
 ): Promise<Decision<Published>> {
   const { email_id, tenant_id } = email;
   const request = check(replaceSchema, asked);
-  // An id that no email has: the time must be to come, whatever the email had before.
+  // Checked under an id that no email has: the new time must be in the future, whatever the old one was.
   const { publication, warnings } = await publicationOf({ tenant_id, request, email_id: `${email_id}-next` }, access);
   const details = { tenant: tenant_id, request: publication.request_hash };
   return decisionOf({ what: 'email.replace', on: [email_id], details }, async () => ({

@@ -34,7 +34,7 @@ import { emailPlace, fromCursor, recipientCursor, recipientPlace, toCursor } fro
 /** Who asks: a tenant, for its own emails alone, or an operator of the stage. */
 type Asker = { readonly tenant_id: string } | { readonly local: boolean };
 
-/** What use cases of emails stand on. */
+/** The dependencies of the use cases of emails. */
 export interface EmailDeps extends OperateDeps {
   readonly emails: EmailStore;
   readonly batches: OperateDeps['batches'] & RecipientsDeps['batches'];
@@ -67,10 +67,10 @@ export async function requireEmail(
 
 /** An email as it stands now. @throws Problem not-found */
 export async function showEmail(email_id: string, access: EmailAccess) {
-  // The row first: what is prepared afterwards is not shown, so the counts add up.
+  // The row is read before the batches: batches that are prepared in between are left out, so that the counts add up.
   const email = await requireEmail(email_id, access);
   const [batches, events, registers] = await Promise.all([
-    // None counts before all are prepared; a refused preparation leaves as many as it made.
+    // Batches count once all are prepared: a preparation that was refused leaves those that it had made.
     email.prepared === undefined ? [] : access.batches.list(email_id),
     access.events.list(email_id),
     access.budgets.read('email'),
@@ -118,7 +118,7 @@ export async function listEmails(
   const now = clock();
   const listed = async (email: Email): Promise<ListedEmail> => {
     const { email_id, prepared, status } = email;
-    // Of a mailing that is under way, or ended early, they would be of the mails sent so far, and read as of all.
+    // During a mailing, or after an early end, rates of the mails sent so far would be taken for those of all.
     const isRated = rates && status === 'submitted' && prepared !== undefined && prepared.recipients <= MOST_RATED;
     if (!isRated) return emailSummary(email, now);
     const [found, told] = await Promise.all([batches.list(email_id), events.list(email_id)]);
@@ -145,7 +145,7 @@ export async function decideEmail(
   });
 }
 
-/** Decides about the recipients of whom nobody knows whether they got the mail. @throws Problem */
+/** Decides what becomes of uncertain recipients: nobody knows whether they got the mail. @throws Problem */
 export async function resolveUncertain(
   email_id: string,
   action: Resolution,
@@ -159,7 +159,7 @@ export async function resolveUncertain(
   });
 }
 
-/** What the use cases accept in a phase; they refuse the rest themselves. */
+/** The actions that the use cases accept in each phase, for display: the use cases themselves refuse the others. */
 function actionsIn(phase: EmailPhase): EmailAction[] {
   switch (phase) {
     case 'scheduled':

@@ -32,11 +32,11 @@ export type MailPreview = Awaited<ReturnType<typeof filledFor>>;
 interface Previewed {
   readonly email: Email;
   readonly content: EmailContent;
-  /** Nobody can look for it by its id. */
+  /** Without an id that could be looked up. */
   readonly unstored?: true;
 }
 
-/** Who reads it, in which rendering, and what of that is to be known, in sentences. */
+/** The reader, the rendering, and notes about both, as sentences. */
 interface Reader {
   readonly recipient: Parameters<typeof mergeValues>[0];
   readonly rendering: number;
@@ -44,7 +44,7 @@ interface Reader {
   readonly notes: readonly string[];
 }
 
-/** What is being written, whether or not it could be published as it is. @throws Problem where it cannot be rendered */
+/** Previews a draft, also one that could not be published yet. @throws Problem where it cannot be rendered */
 export async function previewedDraft(tenant_id: string, request: EmailRequest, deps: DraftDeps): Promise<Previewed> {
   const content = await contentOf(tenant_id, request, deps);
   const { segment } = request;
@@ -119,7 +119,7 @@ const FROZEN = {
   uncertain: 'Nobody knows whether the member was sent this.',
 } as const;
 
-/** Of a mailing that was prepared, why the member is shown as it is now. */
+/** Why a member of a prepared mailing is shown as it is now, and not as it was frozen. */
 const AFTER: Readonly<Record<string, string>> = {
   none: 'The member is none of its recipients: this is what it would get now.',
   expired: 'Its recipients are not kept any more: this is what the member would get now.',
@@ -167,7 +167,7 @@ async function filledFor(
     ...(member_id !== undefined && { member_id }),
     subject,
     headers: headers as Readonly<Record<string, string>>,
-    // SES takes the attribute along.
+    // The attribute is an instruction for SES, which removes it.
     html: filledIn(made.html, values, 'html').replaceAll(' ses:no-track', ''),
     text: filledIn(made.text, values, 'text'),
     notes: [

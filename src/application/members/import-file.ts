@@ -69,7 +69,7 @@ export interface ImportSums {
 
 const NOTHING: ImportSums = { line: 0, created: 0, changed: 0, bad: 0, skipped: 0, unsubscribed: 0, suppressed: 0 };
 
-/** The sums with another window. @param stored what became of its members */
+/** Adds a window to the sums. @param stored the results of its members */
 export function withWindow(
   sums: ImportSums,
   { line, faults, skipped, unsubscribed, members }: ImportWindow,
@@ -116,8 +116,8 @@ export async function previewFile(file: SentFile, access: MemberAccess) {
 }
 
 /**
- * Stores as much of the file as a request may take; `next` is the line after which the next one goes on. Whoever repeats
- * it changes nothing: an import only adds.
+ * Stores as much of the file as one request may; `next` is the line after which the next request goes on. A repeated
+ * request changes nothing, as an import only adds.
  */
 export async function importFile(
   file: SentFile,

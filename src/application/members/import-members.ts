@@ -194,8 +194,9 @@ interface Window {
 }
 
 /**
- * Stores several windows at once, and yields what became of them in the order of the file, so that a checkpoint never
- * passes a line that is not stored. Once it is ended, no more are begun. A window with a member of an earlier one waits for it: the later line counts.
+ * Stores several windows at once, and yields their results in the order of the file, so that a checkpoint never passes a
+ * line that is not stored. A window that shares a member with an earlier one waits for that: the later line counts.
+ * Once the caller ends it, no more windows are begun.
  * @throws the first failure, in its turn and after all that was begun has ended
  */
 export async function* storedInOrder<W extends Window, R>(

@@ -89,7 +89,7 @@ export async function memberForPage(tenant: string, id: string, access: MemberAc
   return { tenant_id, member_id, status, labels, newsletters, gets, created_at, ...knownOf(known) };
 }
 
-/** How long a page looks for members, in milliseconds: those of a state may be few among millions. */
+/** Milliseconds for which a page reads: members of a state may be few among millions. */
 const READS_MS = 2_000;
 
 interface MembersWanted {
@@ -153,7 +153,7 @@ export async function suppressAddress(named: NamedAddress, action: 'suppress' | 
   });
 }
 
-/** The members of a tenant, or of those the ones whom a newsletter concerns, page by page. */
+/** The members of a tenant, or those of one of its newsletters, page by page. */
 export async function* exportedMembers(
   tenant: string,
   newsletter: string | undefined,

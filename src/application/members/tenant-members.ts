@@ -72,11 +72,11 @@ interface MembersWanted {
   readonly identities?: boolean;
   /** Who is listed; absent: all. */
   readonly fits?: (member: StoredMember, facts: AddressFacts | undefined) => boolean;
-  /** Whether a page that is not full reads on; absent: it reads one page of storage, even one without members. */
+  /** Whether it reads on until the page is full; absent: it reads one page of storage, which may have no members. */
   readonly goesOn?: () => boolean;
 }
 
-/** Members address by address: a page may be empty, and has less than twice its limit. */
+/** Members in the order of their addresses. A page may be empty, and has less than twice its limit. */
 export async function pageOfMembers(
   { tenant_id, cursor, limit, identities = true, fits = () => true, goesOn = () => false }: MembersWanted,
   { members, sealing }: Pick<TenantMembersDeps, 'members' | 'sealing'>,
@@ -133,7 +133,7 @@ export async function upsertOwnMembers(tenant_id: string, raw: readonly unknown[
   return { results, faults, accepted: given.length - faults.length };
 }
 
-/** A member that breaks rules becomes its Problem, which takes the member's place among the results. */
+/** The member, or the Problem that takes its place among the results where it breaks a rule. */
 function readMember(raw: unknown, known: ReadonlySet<string>): GivenMember | Problem {
   try {
     const given = check(memberSchema, raw);

@@ -129,7 +129,7 @@ async function emailsOfMember(
       const email_hash = placeAt(beginOf(sent), member);
       const recipient = await findRecipient(email_id, { member_id, email_hash }, { ...rows, hashOf }).catch(unreadable);
       if (recipient === undefined) return [];
-      // Recipients that can be read say themselves who was among them. Where they cannot, only this tells.
+      // Only for emails whose recipients cannot be read any more: the others show whether the member was among them.
       if (!('events' in recipient)) return mayHaveFrozen(sent) ? [{ ...email, ...recipient, events: [] }] : [];
       const { state, events, reason, processed_at } = recipient;
       return [{ ...email, state, events, ...(reason && { reason }), ...(processed_at && { processed_at }) }];

@@ -119,7 +119,7 @@ function resultOf(state: Verification): VerificationView['result'] {
   };
 }
 
-/** Its run throws a Problem when one is running, or none that could be stopped. */
+/** Starts or stops a verification. `run` throws a Problem where one runs already, or none runs. */
 function decideVerification(
   act: 'start' | 'stop',
   who: string,

@@ -9,7 +9,7 @@ import { type Decision, decisionOf } from '../audit.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { memberAccess } from '../members/members.ts';
 
-/** Whom to forget, in every spelling that the pipeline takes for the same. */
+/** The recipient to erase, in every spelling that the pipeline takes for the same. */
 export interface Recipient {
   readonly tenant: string;
   readonly address: string;
@@ -84,7 +84,7 @@ function membersOf(tenant: string, hashes: readonly string[], deps: OperatorDeps
   };
 }
 
-/** A short id, such as a channel's, may be a word of any column: only what cannot is looked for in them. */
+/** Finds an address or a URL in any column. Another recipient, such as the id of a channel, may be a word of any text. */
 function namesOf(address: string): (value: unknown) => boolean {
   const text = address.trim().toLowerCase();
   const isTelling = /@|:\/\//.test(text);

@@ -34,7 +34,7 @@ interface ResendDeps extends Pick<OperatorDeps, 'deployment' | 'dynamodb' | 'clo
   readonly onProgress: (done: Resent) => void;
 }
 
-/** What became of the notifications, providers, newsletters and members in the period, told again from the tables. */
+/** Sends the outcomes of a period again, of notifications, providers, newsletters and members, as the tables tell them. */
 export function resendOutcomes(asked: Resend, deps: ResendDeps): Decision<Resent> {
   const { from, to, dry_run } = asked;
   const { clients, outcomes_bus } = deps.deployment;
@@ -54,7 +54,7 @@ export function resendOutcomes(asked: Resend, deps: ResendDeps): Decision<Resent
   );
 }
 
-/** Reads whole tables: no index knows when something ended. Tells a provider's last change, a notification's end. */
+/** Scans the tables: no index knows when something ended. They tell a provider's last change, a notification's end. */
 async function resend({ from, to, rate, dry_run }: Resend, deps: ResendDeps, bus: OutcomeBus): Promise<Resent> {
   const { pause, onProgress } = deps;
   const by_kind: Record<string, number> = {};
@@ -102,7 +102,7 @@ async function* pagesOf({ deployment, dynamodb, clock }: ResendDeps): AsyncGener
   yield {
     items: breakers.map((breaker) => ({ ...breaker })),
     read_units: 1,
-    // What it is now, as if it had been the other thing before.
+    // The present state as a change: the image before it is made up as the opposite.
     outcomesOf: async (after) =>
       providerOutcomes({ before: { state: after['state'] === 'open' ? '' : 'open' }, after }, context),
   };
