@@ -6,6 +6,7 @@ import { createPacingStore } from '../../src/adapters/dynamodb/pacing/pacing-sto
 import { createDueIndex } from '../../src/adapters/dynamodb/sweep/due-index.ts';
 import { createNoticeMark, createPublisher } from '../../src/adapters/sns/death-notices.ts';
 import type { Channel } from '../../src/core/model/channels.ts';
+import { noticeIn } from '../../src/core/model/language/japanese-notices.ts';
 import type { Clock } from '../../src/core/model/time.ts';
 import { type ReportDeathsDeps, reportDeaths } from '../../src/core/monitor/dead-notifications.ts';
 import { type DownProviders, type ReportDownDeps, reportDownProviders } from '../../src/core/monitor/dead-providers.ts';
@@ -65,6 +66,7 @@ export const handler = bindFunction(monitorEnv, (env, observability) => {
   const breakers = createBreakerStore(dynamodb, env.PIPELINE_STATE_TABLE, clock);
   const budgets = createPacingStore(dynamodb, env.PIPELINE_STATE_TABLE);
   const mark = createShardMark(dynamodb, env.PIPELINE_STATE_TABLE);
+  const publish = createPublisher(new SNSClient({ requestHandler: STORAGE_LIMITS }), env.ALERTS_TOPIC_ARN);
   const deps: MonitorDeps = {
     index: createDueIndex(dynamodb, env.NOTIFICATION_LOG_TABLE, async () => (await mark.read()).work),
     rows: createOperatorRows(dynamodb, env.NOTIFICATION_LOG_TABLE, clock),
@@ -74,7 +76,7 @@ export const handler = bindFunction(monitorEnv, (env, observability) => {
     ...(env.CHANNELS.includes('email') && {
       budget: async (now: Date) => budgetStatus('email', await budgets.read('email'), now),
     }),
-    publish: createPublisher(new SNSClient({ requestHandler: STORAGE_LIMITS }), env.ALERTS_TOPIC_ARN),
+    publish: (notice) => publish(noticeIn(env.NOTICES_LANGUAGE, notice)),
     stack: env.STACK_NAME,
     clock,
   };

@@ -1,3 +1,6 @@
+import * as v from 'valibot';
+import { LANGUAGES } from '../../src/core/model/language/sentences.ts';
+import { check, explain } from './config-checks.ts';
 import type { Settings } from './setting-types.ts';
 
 const COUNT = { from: 0, to: 1_000_000, whole: true } as const;
@@ -79,4 +82,13 @@ export const ALARM_SETTINGS = {
   newsletterStalls: { from: 0, to: 1_000, unit: 'runs of the clock', whole: true, standard: 2 },
   /** Messages in a dead-letter queue of newsletters. @ja ニュースレターのデッドレターキューのメッセージ数 */
   newsletterDeadLetters: { ...COUNT, unit: 'messages', standard: 0 },
+} as const satisfies Settings;
+
+/** What the monitor tells operators, beside the alarms. */
+export const NOTICE_SETTINGS = {
+  /**
+   * The language of notices: `en` or `ja`. Their subject, and alarms, are English.
+   * @ja お知らせの言語。`en` か `ja`。件名とアラームは英語
+   */
+  language: { check: check(v.picklist(LANGUAGES, explain('must be en or ja'))), standard: 'en' },
 } as const satisfies Settings;

@@ -8,7 +8,7 @@ import { RECIPIENT_DAYS } from '../../src/core/newsletter/model/batch.ts';
 import { EMAIL_CONCURRENCY } from '../../src/core/newsletter/model/email.ts';
 import { JOB_RETRY_SETTINGS, UNCERTAIN_MINUTES } from '../../src/core/newsletter/model/job-limits.ts';
 import { PACING_SETTINGS } from '../../src/core/pacing/pacing-policy.ts';
-import { ALARM_SETTINGS } from './alarm-settings.ts';
+import { ALARM_SETTINGS, NOTICE_SETTINGS } from './alarm-settings.ts';
 import { check, explain, listOf, matching, numberOf } from './config-checks.ts';
 import { CONSOLE } from './console-config.ts';
 import { FUNCTION_MEMORY_MB } from './function-memory.ts';
@@ -185,6 +185,7 @@ export const SETTINGS = {
    * @ja アラームとお知らせを受け取るメールアドレス。SNS の確認メールに応じると届く。ほかの宛先はトピックを購読する
    */
   alarmEmails: { check: listOf(address, 'e-mail addresses'), standard: [] },
+  notices: { section: NOTICE_SETTINGS },
   alarms: { section: ALARM_SETTINGS },
   /** The HTTP API, or `false` for a stage without it. @ja HTTP API。`false` なら作らない */
   api: {

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { CHANNELS, LANES } from '../../../src/core/model/channels.ts';
+import type { Language } from '../../../src/core/model/language/sentences.ts';
 import { isTimeZone } from '../../../src/core/model/time.ts';
 
 /** What the variables of several functions have in common. */
@@ -21,6 +22,9 @@ export const channelUrls = v.pipe(
   v.parseJson(),
   v.partial(v.object(v.entriesFromList(CHANNELS, queueUrl))),
 );
+/** `notices.language` of the stage. */
+export const language = v.optional(v.picklist(['en', 'ja'] as const satisfies readonly Language[]), 'en');
+
 /** The stage's channels, with commas between them; all unless given. */
 export const channels = v.optional(
   v.pipe(

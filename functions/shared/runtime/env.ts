@@ -9,6 +9,7 @@ import {
   channels,
   type Deployed,
   environment,
+  language,
   localOnly,
   name,
   optionalFlag,
@@ -70,6 +71,7 @@ export const monitorEnv = /* @__PURE__ */ environment({
   /** Name of the stack, as the operator commands need it. */
   STACK_NAME: name,
   CHANNELS: channels,
+  NOTICES_LANGUAGE: language,
 });
 
 const sender = {

@@ -31,6 +31,7 @@ export class Monitor extends Construct {
         ALERTS_TOPIC_ARN: alerts.topic.topicArn,
         STACK_NAME: deployedStack(this).stackName,
         CHANNELS: config.channels.join(','),
+        NOTICES_LANGUAGE: config.notices.language,
       } satisfies MonitorEnv,
       permissions: [
         allow(['dynamodb:Query'], [`${tables.log.tableArn}/index/${WORK_INDEX}`, tables.pipelineState.tableArn]),

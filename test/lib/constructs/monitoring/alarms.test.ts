@@ -50,8 +50,14 @@ beforeAll(() => {
     'notification-retry.alarms.newsletterDeadLetters': 6,
     'notification-retry.monitoring': 'full',
     'notification-retry.alarmEmails': ['oncall@your-domain.jp'],
+    'notification-retry.notices.language': 'ja',
     'notification-retry.monitorSchedule': 'rate(20 minutes)',
   });
+});
+
+it('the monitor writes its notices in the language of the stage', () => {
+  const environments = resourcesOf(changed, 'AWS::Lambda::Function').map(({ properties }) => properties['Environment']);
+  expect(environments).toContainEqual({ Variables: expect.objectContaining({ NOTICES_LANGUAGE: 'ja' }) });
 });
 
 describe('the runbook', () => {
@@ -124,7 +130,7 @@ describe('an alarm', () => {
   });
 
   it('watches errors and throttles of every function', () => {
-    for (const { id } of resourcesOf(template, 'AWS::Lambda::Function')) {
+    for (const { id } of resourcesOf(changed, 'AWS::Lambda::Function')) {
       for (const MetricName of ['Errors', 'Throttles']) {
         template.hasResourceProperties('AWS::CloudWatch::Alarm', {
           Namespace: 'AWS/Lambda',
