@@ -84,11 +84,11 @@ const addSpool: AddCommand = (spool, context) => {
 const COMMANDS: readonly AddCommand[] = [
   ...[addConsole, addAudit, addPreflight, addLeftovers, addStatus, addSweeps, addList, addShow],
   ...[addRetry, addCorrect, addCancel, addReplay, addReconcile, addVerify, addForget, addRestore],
-  under('rows', 'notifications of another database', addRowsImport),
+  under('rows', 'rows of another database', addRowsImport),
   under('dlq', 'the dead-letter queues', addDlqList, addDlqShow, addDlqRedrive, addDlqDrop),
   under('spool', "the producer client's spool on this machine", addSpool),
   under('keys', 'the API keys of producers', addKeysCreate, addKeysList, addKeysRotate, addKeysRevoke),
-  under('outcomes', 'what producers are told', addOutcomesResend),
+  under('outcomes', 'the outcomes that producers get', addOutcomesResend),
   under(
     'members',
     'the members of newsletters',
@@ -97,7 +97,7 @@ const COMMANDS: readonly AddCommand[] = [
   under('newsletters', 'the newsletters of a tenant', addNewslettersCreate, addNewslettersList, addNewslettersShow),
   under(
     'senders',
-    'as whom the newsletters of a tenant may be sent',
+    "the addresses that a tenant's newsletters are sent from",
     ...[addSendersAllow, addSendersRevoke, addSendersList],
   ),
   under(

@@ -36,8 +36,12 @@ export const CONDITIONS = {
   tenant: { label: 'Tenant', says: 'only this tenant' },
   error_type: { label: 'Error', says: 'last error, or reason for giving up', values: ERROR_TYPES },
   // These three are what groups of dead letters are told apart by.
-  failure_reason: { label: 'Failure reason', says: 'reason for giving up alone', values: ERROR_TYPES },
-  last_error: { label: 'Last error', says: `last error alone; '${WITHOUT}': without one`, values: LAST_ERRORS },
+  failure_reason: { label: 'Failure reason', says: 'only the reason for giving up', values: ERROR_TYPES },
+  last_error: {
+    label: 'Last error',
+    says: `only the last error; '${WITHOUT}': those without one`,
+    values: LAST_ERRORS,
+  },
   integration: { label: 'Integration', says: `only this integration_config_id; '${WITHOUT}': those without one` },
   /** From `POST /api/recipient-hash`, so that no URL holds an address. An operation needs one of its tenant. */
   recipient_hash: { label: 'Recipient' },

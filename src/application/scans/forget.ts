@@ -32,10 +32,10 @@ export async function recipientOf(
 /** What stays, and for how long: nobody can erase it here. */
 export const REMAINS = [
   'Backups (point-in-time recovery) and the tables’ streams keep what was erased for up to 35 days.',
-  'Addresses in the sealed chunks of newsletters expire after newsletter.recipientDays (90 unless configured).',
-  'Hashes of suppressions and unsubscriptions stay, and that the address is gone: they keep the promise not to write again.',
-  'After a corrected recipient: what providers say later of attempts to the address of before, in records and logs.',
-  'Records of the audit log about who was shown the address, suppressed it or corrected it, keep its keyed hash for 400 days.',
+  'Addresses in the sealed chunks of newsletters expire after newsletter.recipientDays (90 by default).',
+  'Hashes of suppressions and unsubscriptions stay, and the mark that the address is gone: they keep the promise not to write again.',
+  'If the recipient was corrected before, what providers say later about attempts to the former address is kept in records and logs.',
+  'Audit entries about who saw, suppressed or corrected the address keep its keyed hash for 400 days.',
 ] as const;
 
 /**

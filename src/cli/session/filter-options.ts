@@ -23,8 +23,7 @@ export const FILTER_OPTIONS = {
   '--failure-reason <E>': choice(C.failure_reason.says, C.failure_reason.values),
   '--last-error <E>': choice(C.last_error.says, C.last_error.values),
   '--integration <ID>': value(C.integration.says, parseId),
-  '--recipient <R>':
-    'only this recipient; "-" reads the address from stdin; without --tenant, list reads on until its page is full',
+  '--recipient <R>': 'only this recipient ("-": read the address from stdin); without --tenant, list is slow',
   '--from <TIME>': value(C.from.says, parseMoment),
   '--to <TIME>': value(C.to.says, parseMoment),
 } as const;

@@ -20,8 +20,8 @@ export const addAudit = onDeployment({
     '--limit <N>': value('entries', parseCount, 100),
   },
   help: `
-An entry without a result is of an action that runs, or whose process crashed. Every command that changes something is here;
-what is done by the AWS CLI or in the AWS console is in CloudTrail.
+An entry without a result: the action is still running, or its process crashed. Every command that changes something is
+listed; what was done with the AWS CLI or in the AWS console is in CloudTrail.
 
 Examples:
   npm run ops -- audit --from 30d --who someone

@@ -7,8 +7,8 @@ export const addConsole = onDeployment({
   says: 'serve the console on this machine until Ctrl-C; it works with your own credentials',
   options: { '--port <N>': value('port on this machine; any free one by default', parseCount) },
   help: `
-Open the printed address: it holds a token in its fragment, which the page exchanges for a cookie once. Who has neither
-gets nothing but the page's files. What is done here is written to the audit log under your AWS identity, or
+Open the printed address: its fragment holds a token, which the page exchanges for a cookie, once. Without either, only
+the page's files are served. What is done here is written to the audit log under your AWS identity, or
 with --local under the name of your user.
 
 Examples:

@@ -65,7 +65,7 @@ Examples:
 
 export const addDlqShow = onDeployment({
   name: 'show',
-  says: 'show the dead letters of a notification, what a redrive would do with each, and what to do before',
+  says: 'show the dead letters of a notification, what a redrive would do with each, and what to fix first',
   args: { '<LOG_ID>': 'the notification' },
   help: '\nExample:\n  npm run ops -- dlq show NL103',
   async run(session, _, [log_id = '']) {
@@ -84,7 +84,7 @@ export const addDlqRedrive = onDeployment({
   options: {
     '--channel <C>': required(CHANNEL_OPTION),
     '--rate <N>': value('messages per second, 1 to 500; by default as fast as SQS can', parseRate),
-    '--yes': 'do not ask',
+    '--yes': 'skip the confirmation',
   },
   help: `
 Remove the cause first: a notification that fails again is dead again. SQS itself moves the messages, always all of the
@@ -152,7 +152,7 @@ export const addDlqDrop = onDeployment({
     '--channel <C>': CHANNEL_OPTION,
     '--stale': 'the stale and the unreadable dead letters of the channel (see `dlq list`)',
     '--all': 'all dead letters of the channel',
-    '--yes': 'do not ask',
+    '--yes': 'skip the confirmation',
   },
   help: `
 A dropped notification stays FAILED with its reason. \`retry\` and \`replay --include-stopped\` can still send it.

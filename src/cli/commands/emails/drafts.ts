@@ -34,12 +34,12 @@ export const addEmailsSend = onDeployment({
     '--segment <NQL>': 'which members get it, such as status:paid; all by default',
     '--scheduled-at <TIME>': value('when to send it, such as 2026-12-01T09:00:00Z; at once by default', parseAt),
     '--window <MINUTES>': value('spread it over this many minutes', parseCount),
-    '--idempotency-key <KEY>': 'send the same post once more: each key stands for one sending',
-    '--dry-run': 'say who would get it, who would not and why; nothing is sent or stored',
+    '--idempotency-key <KEY>': 'send the same post once more: it is sent once per key',
+    '--dry-run': 'show who would get it, who would not, and why; send and store nothing',
   },
   help: `
-The same post goes once: a command that is repeated, after a failure, too, shows the email that there is already.
-The subject is "subject: …" between two lines --- at the top of the file, or the first heading of a .md file.
+The same post is sent once: repeating the command, also after a failure, shows the existing mailing. The subject is
+"subject: …" between two lines --- at the top of the file, or the first heading of a .md file.
 
 Example:
   npm run ops -- emails send weekly.md --tenant TENANT001 --newsletter weekly --segment status:paid`,
@@ -106,7 +106,7 @@ function describeDryRun(run: DryRun): string {
 
 export const addEmailsTest = onDeployment({
   name: 'test',
-  says: 'send a post to a few addresses with sample values; nobody is counted',
+  says: 'send a post to a few addresses, with sample values; not counted',
   args: { '<FILE|ID>': 'a post that is not published (.md, .html, .txt), or an email_id' },
   options: {
     '--to <ADDRESS>': required(value('who gets it, up to 10; repeat the option for several', addAddress)),
@@ -140,7 +140,7 @@ function addAddress(text: string, before: readonly string[] = []): readonly stri
 
 export const addEmailsReplace = onDeployment({
   name: 'replace',
-  says: 'replace a mailing that has not started; what no option names stays',
+  says: 'replace a mailing that has not started; options that you leave out stay as they are',
   args: { '<ID>': 'the email_id', '<FILE>': 'the post that takes its place: .md, .html or .txt' },
   options: {
     '--newsletter <ID>': value('another newsletter', parseId),

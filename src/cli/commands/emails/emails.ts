@@ -63,7 +63,7 @@ const ID = value('the email_id', parseId);
 
 export const addEmailsStatus = onDeployment({
   name: 'status',
-  says: 'show how far a mailing is, at which rate, and whom it was not sent to',
+  says: 'show the progress and rate of a mailing, and whom it was not sent to',
   args: { '<ID>': ID },
   options: { '--watch': 'follow it until it is submitted, failed or cancelled' },
   help: '\nWith --watch the exit code is 1 when the mailing failed or was cancelled.',
@@ -79,7 +79,7 @@ export const addEmailsStatus = onDeployment({
 
 export const addEmailsRecipients = onDeployment({
   name: 'recipients',
-  says: 'list the recipients of a mailing: state, reason, and what events told',
+  says: 'list the recipients of a mailing: state, reason and delivery events',
   args: { '<ID>': ID },
   options: {
     '--state <STATE>': choice('only those in this state', SHOWN_STATES),
@@ -109,9 +109,9 @@ export const addEmailsRecipients = onDeployment({
 export const EMAIL_DECISIONS = (
   [
     ['retry', 'send what a failed mailing has not submitted'],
-    ['pause', 'stop giving out batches; those in progress stop within seconds'],
-    ['resume', 'go on with a paused mailing'],
-    ['cancel', 'end a mailing: nobody gets it who has not been sent to yet'],
+    ['pause', 'pause a mailing within seconds'],
+    ['resume', 'resume a paused mailing'],
+    ['cancel', 'cancel a mailing for everybody it has not been sent to yet'],
   ] as const
 ).map(([name, says]) =>
   onDeployment({
@@ -129,11 +129,11 @@ export const EMAIL_DECISIONS = (
 
 export const addEmailsResolve = onDeployment({
   name: 'resolve',
-  says: 'decide about uncertain recipients, of whom nobody knows whether they got the mail',
+  says: 'decide about uncertain recipients, who may or may not have got the mail',
   args: { '<ID>': ID },
   options: {
-    '--resend': 'send to them again, at the risk of a second mail; SES may still tell of the last: they wait',
-    '--leave': 'leave it at that',
+    '--resend': 'send to them again, at the risk of a second mail; those that SES may still report on wait',
+    '--leave': 'close them without sending again',
   },
   async run(session, { resend = false, leave = false }, [id = '']) {
     if (resend === leave) throw new OperatorError('Say what to do: --resend or --leave.', EXIT_USAGE);

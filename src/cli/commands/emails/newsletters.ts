@@ -26,7 +26,7 @@ const TENANT = required(value('the tenant', parseId));
 
 export const addNewslettersCreate = onDeployment({
   name: 'create',
-  says: 'make or replace a newsletter',
+  says: 'create or replace a newsletter',
   args: { '<ID>': 'its id, such as weekly' },
   options: {
     '--tenant <ID>': required(value('the tenant who publishes it', parseId)),
@@ -35,7 +35,7 @@ export const addNewslettersCreate = onDeployment({
     '--reply-to <ADDRESS>': 'who gets the replies',
     '--sending-domain <DOMAIN>': 'replaces the domain of --from while its warming allows it',
     '--fallback-domain <DOMAIN>': 'for mails beyond the warming of the sending domain',
-    '--sender-name <NAME>': 'the person or company that sends it; like the next two, the law has each mail say it',
+    '--sender-name <NAME>': 'the person or company that sends it; required by law in each mail, like the next two',
     '--postal-address <ADDRESS>': 'where that person or company is',
     '--contact <TEXT>': 'where to ask or complain: an address, a telephone number or a URL',
     '--language <TAG>': choice('of its mails, their footer and the pages behind their links', MAIL_LANGUAGES),
@@ -45,7 +45,7 @@ export const addNewslettersCreate = onDeployment({
     '--no-clicks': 'links as they were written: clicks are not counted',
   },
   help: `
-It replaces the whole newsletter: what is not given is not kept.
+Replaces the whole newsletter: options that you leave out are reset.
 
 Example:
   npm run ops -- newsletters create weekly --tenant TENANT001 --name Weekly --from "Weekly <news@example.com>" \\
@@ -108,11 +108,11 @@ export const addNewslettersShow = onDeployment({
 
 export const addSendersAllow = decision(
   'allow',
-  'let a tenant write as an address, or as all of a domain; from the first one on as no other, and no other tenant as it',
+  'allow a tenant to send from an address or a domain; from the first one on it may use no others, and no other tenant may use that one',
 );
 export const addSendersRevoke = decision(
   'revoke',
-  'let a tenant write as an address no more; after the last one as those of the stage; published mailings go on',
+  'stop a tenant from sending from an address or domain: published mailings from it hold; without any, the senders of the stage count',
 );
 
 /** As whom the newsletters of a tenant may be sent. */
@@ -142,7 +142,7 @@ export const addSendersList = onDeployment({
 function printSenders(tenant_id: string, senders: readonly string[], session: Session): undefined {
   const without = session.deployment.own_senders_only
     ? 'it publishes nothing (newsletter.ownSendersOnly)'
-    : 'it writes as those of the stage (newsletter.senders) that no tenant has';
+    : 'it sends from those of the stage (newsletter.senders) that no tenant has';
   printResult(session, { tenant_id, senders }, () =>
     senders.length === 0 ? `${tenant_id} has no senders of its own: ${without}.\n` : `${senders.join('\n')}\n`,
   );

@@ -16,7 +16,7 @@ export const addEmailsPreview = onDeployment({
   says: 'show the mail as one member gets it, before or after it is sent',
   args: { '<FILE|ID>': 'a post that is not published (.md, .html, .txt), or an email_id' },
   options: {
-    '--member <ID>': 'whose values and parts it has; without one: sample values, in all parts',
+    '--member <ID>': 'show it as this member gets it; without one: with sample values and all parts',
     '--open': 'open its HTML beside its text in a browser',
     '--tenant <ID>': value('the tenant of the newsletter; for a file', parseId),
     '--newsletter <ID>': value('the newsletter; for a file', parseId),

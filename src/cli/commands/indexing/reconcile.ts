@@ -14,10 +14,10 @@ import { onDeployment, opsCommand } from '../../session/session.ts';
 
 export const addReconcile = onDeployment({
   name: 'reconcile',
-  says: 'look for rows that the due-indexer never took in, and take them in',
+  says: 'find rows that the due-indexer missed, and take them in',
   options: {
     '--dry-run': 'only count them',
-    '--after <CURSOR>': value('go on where an interrupted run stopped', parseAfter),
+    '--after <CURSOR>': value('continue an interrupted run', parseAfter),
   },
   help: `
 The command reads the whole table NotificationLog, as slowly as reconcileReadUnits of the stage allows. The reconciler

@@ -11,9 +11,9 @@ import { onDeployment, type Session } from '../../session/session.ts';
 
 export const addKeysCreate = onDeployment({
   name: 'create',
-  says: 'make an API key; the key is shown only once, and only its hash is stored',
+  says: 'create an API key; it is shown only once, and only its hash is stored',
   options: {
-    '--tenant <ID>': required(value('the tenant whose notifications the key may hand over and see', parseId)),
+    '--tenant <ID>': required(value('the tenant that the key belongs to', parseId)),
     '--scope <SCOPE>': required(
       value(`what the key may do: ${SCOPES.join(', ')}; repeat the option for several`, addScope),
     ),
@@ -47,7 +47,7 @@ function showKey({ terminal, json }: Session, tenant: string, { key_id, key }: C
 
 export const addKeysList = onDeployment({
   name: 'list',
-  says: 'list the API keys and what each may do; the keys themselves are stored nowhere',
+  says: 'list the API keys and what each may do, never the keys themselves',
   options: { '--tenant <ID>': value('only the keys of this tenant', parseId) },
   help: '\nExample:\n  npm run ops -- keys list --tenant TENANT001',
   async run(session, { tenant }) {
@@ -72,7 +72,7 @@ const DAY_MS = 86_400_000;
 
 export const addKeysRotate = onDeployment({
   name: 'rotate',
-  says: 'make a key with the same rights, and let the old key end a day later',
+  says: 'create a key with the same rights; the old one works for another day',
   args: { '<KEY_ID>': 'the key to replace' },
   options: {
     '--keep-old <DURATION>': value('how long the old key still works, such as 2h; 1d by default', parseDuration),

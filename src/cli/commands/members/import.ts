@@ -63,11 +63,11 @@ const NOTHING_IMPORTED = v.parse(entry, { line: 0, created: 0, changed: 0, bad: 
 const OPTIONS = {
   '--tenant <ID>': required(value('the tenant that gets the members', parseId)),
   '--newsletter <ID>': value('the newsletter that all of them subscribe to; not for our own export', parseId),
-  '--status <S>': choice('status of lines that give none', MEMBER_STATUSES),
-  '--as <WHAT>': choice('what all people of the file are, where it does not say it of each', FILE_STANDINGS),
+  '--status <S>': choice('status of lines without one', MEMBER_STATUSES),
+  '--as <WHAT>': choice('what everybody in the file is, if the file does not say so', FILE_STANDINGS),
   '--label <L>': value('a label that all of them get; repeat the option for several', addLabel),
-  '--dry-run': 'say what it would do, and which lines are bad; nothing is stored',
-  '--rejects <FILE>': 'write every bad line there: number, column and rule, as JSON lines',
+  '--dry-run': 'show what would be done, and which lines are invalid; store nothing',
+  '--rejects <FILE>': 'write each invalid line to this file: number, column and rule, as JSON lines',
 } as const;
 
 export const addMembersImport = onDeployment({
@@ -76,13 +76,13 @@ export const addMembersImport = onDeployment({
   args: { '<FILE>': 'a .csv file with a header, or a .jsonl file with one object per line' },
   options: OPTIONS,
   help: `
-Exports of Ghost, listmonk, Mailchimp, Substack, beehiiv, Kit, Buttondown and Brevo are taken as they are, with --newsletter,
-and a file of \`members export\`. Else columns are member_id, email, name, status, labels, newsletters, created_at,
-unsubscribed and suppressed; only email is needed. Values in a cell are separated by semicolons, commas or |. Without a
-member_id, the address identifies the member. Where a file does not say who gets mail, --as says it: subscribed, unsubscribed
-(from --newsletter) or suppressed. An import only adds: labels and subscriptions of a member stay, and who unsubscribed stays
-so. A bad line is named and stops no other. An import that was interrupted goes on after the last stored line when the same
-command runs again.
+With --newsletter, exports of Ghost, listmonk, Mailchimp, Substack, beehiiv, Kit, Buttondown and Brevo are taken as they
+are; so are files of \`members export\`. The columns of other files: member_id, email, name, status, labels,
+newsletters, created_at, unsubscribed and suppressed; only email is required. Separate the values of a cell by
+semicolons, commas or |. Without a member_id, the address identifies the member. If the file does not say who gets mail,
+say so with --as: subscribed, unsubscribed (from --newsletter) or suppressed. An import only adds: labels and
+subscriptions stay, and whoever unsubscribed stays unsubscribed. An invalid line is reported and does not stop the
+others. Run the same command again to continue an interrupted import.
 
 Example:
   npm run ops -- members import members.csv --tenant TENANT001 --newsletter weekly --rejects rejects.jsonl`,

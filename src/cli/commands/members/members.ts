@@ -26,7 +26,7 @@ async function named(
 
 export const addMembersShow = onDeployment({
   name: 'show',
-  says: 'show members of an address, and what is known of the address',
+  says: 'show a member, or all members with an address, and what is known about the address',
   args: MEMBER,
   options: { '--tenant <ID>': TENANT, '--email <ADDRESS>': 'all members of this address; "-" reads it from stdin' },
   help: '\nExample:\n  npm run ops -- members show m-17 --tenant TENANT001',
@@ -51,10 +51,10 @@ export const addMembersShow = onDeployment({
   },
 });
 
-export const addMembersSuppress = suppression('suppress', 'send no newsletter to an address any more');
+export const addMembersSuppress = suppression('suppress', 'stop sending newsletters to an address');
 export const addMembersUnsuppress = suppression(
   'unsuppress',
-  'send newsletters to an address again that bounced, complained or was suppressed',
+  'send newsletters again to an address that bounced, complained or was suppressed',
 );
 
 function suppression(name: 'suppress' | 'unsuppress', says: string) {

@@ -21,17 +21,17 @@ export const addCorrect = onDeployment({
   says: 'correct recipient, subject, body or integration of a notification, and send it',
   args: { '<LOG_ID>': 'a notification that is dead, has stopped, or waits' },
   options: {
-    '--recipient <->': '"-": the new recipient is read from stdin, so that no history of a shell keeps it',
+    '--recipient <->': '"-": read the new recipient from stdin, so that it is not in the shell history',
     '--subject <S>': 'the new subject',
-    '--body <FILE>': 'the file with the new body, in the format that the notification has',
-    '--integration <ID>': 'the integration_config_id to send by; its tenant must own it',
-    '--dry-run': 'say what would change, and change nothing',
+    '--body <FILE>': 'a file with the new body, in the format of the notification',
+    '--integration <ID>': 'the integration_config_id to send through; it must belong to the tenant',
+    '--dry-run': 'show what would change; change nothing',
   },
   help: `
-What is not given stays, and so does the time of what was never tried. Another life begins: a full budget, a window of
-its own, and a fallback of its own; letters, events and successors of before do nothing any more. An address is shown
-masked, a text by its length; with another recipient, addresses in what providers said are masked for good. The audit log
-says who corrected which fields, with keyed hashes.
+Options that you leave out stay as they are, and a notification that was never tried keeps its scheduled time. It starts
+over with a full budget, a new window and a new fallback; its former dead letter, delivery events and successor have no
+effect any more. Addresses are shown masked, texts by their length. With a new recipient, addresses in stored provider
+answers are masked for good. The audit log records who corrected which fields, with keyed hashes of the values.
 
 Examples:
   printf %s "$ADDRESS" | npm run ops -- correct NL103 --recipient - --dry-run

@@ -39,9 +39,9 @@ type ImportState = v.InferOutput<typeof entry>;
 const NOTHING_IMPORTED: ImportState = { rows: 0, counts: NO_COUNTS, left_out: [], rejects: 0 };
 
 const OPTIONS = {
-  '--tenant <ID>': required(value('the tenant whose rows are taken, and that of rows which name none', parseId)),
-  '--dry-run': 'only say what would become of each row',
-  '--rejects <FILE>': 'write every row that is set aside there: number, id, column and rule, as JSON lines',
+  '--tenant <ID>': required(value('the tenant whose rows are imported, and that of rows that name none', parseId)),
+  '--dry-run': 'show what would happen to each row; write nothing',
+  '--rejects <FILE>': 'write each invalid row to this file: number, id, column and rule, as JSON lines',
 } as const;
 
 export const addRowsImport = onDeployment({
@@ -50,10 +50,10 @@ export const addRowsImport = onDeployment({
   args: { '<FILE>': 'a .json file with a list of rows, or one row per line' },
   options: OPTIONS,
   help: `
-Each row is put as its writer would: failed and pending ones are sent as their limits and times allow, so look at --dry-run first;
-delivered ones are kept for lookups. \`id\` is taken as log_id, NULL as absent, and columns that are not the table document's
-are left out. A row that breaks a rule of the table is set aside and stops no other; one that is there already stays as it is,
-so the command may be repeated. One that was interrupted goes on where it stopped.
+Rows are stored as their writer would store them: failed and pending ones are sent as their limits and times allow, so
+use --dry-run first; delivered ones are kept for lookups. \`id\` is taken as log_id, NULL as absent; columns that are
+not the table document's are left out. An invalid row is set aside and does not stop the others. Rows that exist stay
+as they are, so the command can be repeated; after an interruption it continues where it stopped.
 
 Example:
   npm run ops -- rows import his-notification-log.json --tenant TENANT001 --dry-run`,

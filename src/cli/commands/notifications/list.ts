@@ -21,10 +21,9 @@ export const addList = onDeployment({
     ),
     ...FILTER_OPTIONS,
     ...LOOKUP_OPTIONS,
-    '--search <ID>':
-      'a log_id, or with --tenant a notification_id, of any age; else what begins with it, within the period',
+    '--search <ID>': 'a log_id, or with --tenant a notification_id, of any age; or how one begins, within the period',
     '--limit <N>': value('notifications per page', parseCount, 20),
-    '--cursor <CURSOR>': 'start where a page ended',
+    '--cursor <CURSOR>': 'continue after a page: its next_cursor',
   },
   help: `
 Newest first: what was created in the last 24 hours, or between --from and --to. Of any age: --status dead, the last death

@@ -104,12 +104,12 @@ Example:
 
 export const addCancel = onDeployment({
   name: 'cancel',
-  says: 'end the retries: FAILED with failure_reason CANCELLED; row and records stay',
+  says: 'cancel the remaining retries; the row stays, FAILED with failure_reason CANCELLED',
   args: CHOSEN,
   help: `
 A cancelled notification is no longer dead, and its dead letter is deleted.
-\`retry\` starts a cancelled notification again. An answer that names a successor says that it goes on there, on its
-fallback channel, under a worker: cancel it again after that.
+\`retry\` starts a cancelled notification again. If an answer names a successor, the notification goes on there, on its
+fallback channel, and is just being sent: cancel it again a minute later.
 
 Example:
   npm run ops -- cancel NL103 NL104`,

@@ -11,7 +11,7 @@ const RATE = 500;
 
 export const addOutcomesResend = onDeployment({
   name: 'resend',
-  says: 'tell producers again what became of what they handed over, from the tables',
+  says: 'send producers the outcomes of a period again, from the tables',
   options: {
     '--from <TIME>': required(
       value('what happened at this time or later: a time, or how long ago (6h, 2d)', parseMoment),
@@ -21,8 +21,8 @@ export const addOutcomesResend = onDeployment({
     '--dry-run': 'only count them',
   },
   help: `
-For what the streams have lost, which keep a day. It reads whole tables, and tells what holds now; receivers know a
-repetition by its event_id. If it is interrupted, start it again.
+For outcomes that were lost: streams keep events for a day. Reads whole tables and sends the present state; receivers
+recognize a repeat by its event_id. Run it again after an interruption.
 
 Examples:
   npm run ops -- outcomes resend --from 3d --to 1d --dry-run

@@ -26,7 +26,7 @@ const OPTIONS = {
   '--rate <N>': value('send at most N per second, 1 to 500 (default: 500)', parseRate),
   '--dry-run': 'only count; write and send nothing',
   '--id <ID>': value('continue this replay as it is, with its own conditions', parseOperationId),
-  '--yes': 'do not ask',
+  '--yes': 'skip the confirmation',
 } as const;
 type ReplayOptions = Chosen<typeof OPTIONS>;
 

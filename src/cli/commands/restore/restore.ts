@@ -20,28 +20,28 @@ import { stateFile } from '../../session/state-file.ts';
 import { describeVerified } from '../verify/verify.ts';
 
 const OPTIONS = {
-  '--log <TABLE>': value('NotificationLog, as it was restored', String),
-  '--content <TABLE>': value('NotificationContent, as it was restored', String),
-  '--records <TABLE>': value('NotificationRetryLog, as it was restored', String),
+  '--log <TABLE>': value('the restored NotificationLog', String),
+  '--content <TABLE>': value('the restored NotificationContent', String),
+  '--records <TABLE>': value('the restored NotificationRetryLog', String),
   '--restored-to <TIME>': value('the time that the tables were restored to', parseMoment),
-  '--dry-run': 'only say what would become of each row',
+  '--dry-run': 'show what would happen to each row; write nothing',
   '--rate <N>': value('units read and written per second, on average', parseCount, RESTORE_RATE),
-  '--yes': 'do not ask',
-  '--stop': 'stop the schedules and event sources of the stage, and remember which ran',
-  '--start': 'start those again that --stop has stopped',
+  '--yes': 'skip the confirmation',
+  '--stop': 'stop the schedules and event sources of the stage, and remember which were on',
+  '--start': 'start again what --stop has stopped',
 } as const;
 type RestoreOptions = Chosen<typeof OPTIONS>;
 
 export const addRestore = onDeployment({
   name: 'restore',
-  says: 'fill the deployed tables from restored ones: nothing is sent twice, lost, or revived',
+  says: 'refill lost tables from restored ones; nothing is sent twice, lost or revived',
   options: OPTIONS,
   help: `
-What the deployed tables have is newer, and stays. Each row that they lack is decided by everything that survived it:
-records, successors, content, what operators did. What nobody can know is put where nothing sends it, and listed: a
-person decides. Give only what was lost: without --records, a row without a record was not attempted since. An
-interrupted run goes on when it is started again. It ends by a verification; the exit code is 1 if that finds anything,
-or a person has to decide. docs/restoring-a-table.md has the steps around it.
+What the deployed tables hold is newer, and stays. What becomes of a row that they lack is decided by what survived:
+records, successors, content, the audit log. What cannot be known is stored where nothing sends it, and listed for you
+to decide. Pass only the tables that were lost: without --records, a row without a record counts as not attempted since.
+Run it again to continue an interrupted run. It ends with a verification; exit code 1: that found something, or
+something is left to decide. docs/restoring-a-table.md describes all steps.
 
 Examples:
   npm run ops -- restore --stop

@@ -27,11 +27,11 @@ const ofAccount: typeof readLeftovers = async (...given) =>
 
 const LEFTOVERS = {
   name: 'leftovers',
-  says: 'list what a stack that was deleted, or failed, has left, and how to remove it',
+  says: 'list what a deleted or failed stack has left behind, and how to remove it',
   options: { '--json': 'print JSON on stdout' },
   help: `
-Tables, keys, secrets, logs, queues, user pools and buckets that no stack owns any more. CloudFormation remembers what a
-deleted stack kept for 90 days, also what you have removed since; tables and secrets are found by their names.
+Lists tables, keys, secrets, logs, queues, user pools and buckets that no stack owns any more. CloudFormation remembers
+them for 90 days, including those that you have removed since; tables and secrets are found by name.
 
 Example:
   ${STACK_VARIABLE}=notification-retry-prod npm run ops -- leftovers`,

@@ -37,7 +37,7 @@ export interface PreflightPorts {
 /** Before a deployment, and after it: it changes nothing, and needs neither a stack nor rights to one. */
 export function addPreflight(parent: Command, context: CliContext, ports: PreflightPorts = onThisMachine()): void {
   const command = describeCommand(parent, PREFLIGHT, {});
-  command.option('-c, --context <KEY=VALUE>', 'as cdk deploy takes it; may be repeated', addContext);
+  command.option('-c, --context <KEY=VALUE>', 'as for cdk deploy; repeat the option for several', addContext);
   command.action(async (options: Pick<Asked, 'context' | 'template'> & { json?: boolean; leftovers?: boolean }) => {
     const stack = context.env[STACK_VARIABLE];
     const findings = options.leftovers
@@ -56,15 +56,16 @@ export function addPreflight(parent: Command, context: CliContext, ports: Prefli
 
 const PREFLIGHT = {
   name: 'preflight',
-  says: 'say whether the stage can be deployed to this account and region, and what that would lose',
+  says: 'check whether the stage can be deployed to this account and region, and what the deployment would delete',
   options: {
     '--json': 'print JSON on stdout',
-    '--template <FILE>': 'the stage as cdk synth has written it, of an app that configures it in code',
-    '--leftovers': 'list what a stack that failed or was deleted has left, and how to remove it',
+    '--template <FILE>': 'a template that cdk synth has written, for an app that configures the stage in code',
+    '--leftovers': 'list what a deleted or failed stack has left behind, and how to remove it',
   },
   help: `
-It looks at region, credentials, the CDK's bootstrap, Lambda's limit, SES, the stack, your network, key and topic, and at
-what a change of the stage's parts would drop. It ends with 1 if something is refused. Give it each -c of the deployment.
+Checks region, credentials, CDK bootstrap, Lambda's concurrency limit, SES, the stack, your network, key and topic, and
+what a change of the stage's parts would delete. Pass each -c that you pass to cdk deploy. Exit code 1: the deployment
+would be refused.
 
 Examples:
   ${STACK_VARIABLE}=notification-retry-prod npm run ops -- preflight -c ${OVERRIDE}api=false

@@ -125,7 +125,7 @@ due         notifications that a sweep found due
 dispatched  notifications that the sweep queued
 skipped     notifications that the sweep left: the lane has a backlog, or SQS refused the message
 
-The list does not hold runs of the job on your own machine (batch:notification-retry).
+Runs of the job on your own machine (batch:notification-retry) are not listed.
 
 Examples:
   npm run ops -- sweeps

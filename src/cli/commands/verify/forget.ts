@@ -24,15 +24,15 @@ export const addForget = onDeployment({
   says: 'erase a recipient: address, name, subjects and bodies; counts stay',
   options: {
     '--tenant <T>': required(value('the tenant whose recipient it is', parseId)),
-    '--recipient <->': required('"-": the address is read from stdin, so that no history of a shell keeps it'),
+    '--recipient <->': required('"-": read the address from stdin, so that it is not in the shell history'),
     '--dry-run': 'only count what would be erased',
     '--rate <N>': value('read units per second, on average', parseCount, VERIFY_RATE),
   },
   help: `
-Of any channel: an e-mail address in any spelling, a channel, an id, a URL. Rows and sums stay, marked as erased; what is
-still to be sent is cancelled; members of the address are deleted. An attempt that is under way ends first. A run that was
-interrupted goes on when it is started again. Whoever handed a notification over with the address in its own id has to
-change that: ids stay, and the answer names them.
+A recipient of any channel: an e-mail address in any spelling, a channel, an id, a URL. Rows and sums stay, marked as
+erased; what is still to be sent is cancelled; members with the address are deleted. Attempts under way end first. Run
+it again to continue an interrupted run. Ids that contain the address stay, and are listed: whoever makes such ids has
+to stop.
 
 ${REMAINS.join('\n')}
 

@@ -13,15 +13,15 @@ import { stateFile } from '../../session/state-file.ts';
 
 export const addVerify = onDeployment({
   name: 'verify',
-  says: 'prove on the tables that nothing is lost, and that all sums add up; it reads only',
+  says: 'prove on the tables that nothing is lost and that all sums add up; reads only',
   options: {
     '--tenant <T>': value('only this tenant', parseId),
     '--from <TIME>': value('created at this time or later: a time, or how long ago (6h, 2d)', parseMoment),
     '--to <TIME>': value('created at this time or earlier', parseMoment),
     '--sample <N>': value('notifications whose records are checked', parseCount, VERIFY_SAMPLE),
     '--rate <N>': value('read units per second, on average', parseCount, VERIFY_RATE),
-    '--letters': 'look at every dead letter; otherwise the queues are counted',
-    '--resume <ID>': 'go on where an interrupted run stopped, as that one was asked',
+    '--letters': 'check every dead letter; otherwise only count the queues',
+    '--resume <ID>': 'continue an interrupted run, with its own options',
   },
   help: `
 Every notification is in exactly one of: delivered, waiting, in flight, dead (with its letter), stopped, cancelled,

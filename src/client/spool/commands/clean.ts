@@ -14,7 +14,7 @@ const OPTIONS = {
     parseDuration,
   ),
   '--all': 'all files of the folder',
-  '--yes': 'do not ask',
+  '--yes': 'skip the confirmation',
 } as const;
 
 export const addSpoolClean = onSpool({

@@ -12,9 +12,9 @@ export const addSpoolFlush = onSpool({
   sends: true,
   help: (command) => `
 After 10 failed flushes (MAX_SPOOL_RETRIES) or 168 hours (SPOOL_RETENTION_HOURS) a file is given up: it moves to the
-folder failed beside the spool. More than 70 files or 700 MB in the spool are warned of. The exit code is 1 if a file was
+folder failed beside the spool. It warns of more than 70 files or 700 MB in the spool. The exit code is 1 if a file was
 given up or could not be read, so that a cron reports it once.
-An API that does not answer is no failure of the command.
+It is 0 while the API does not answer.
 
 Example:
   17 * * * * ${command} flush --json >/dev/null`,
