@@ -6,7 +6,7 @@ import type { RowChange } from '../model/row-change.ts';
 import { type Clock, epochMs } from '../model/time.ts';
 import { parseWorkQueue } from '../model/work-index.ts';
 import type { Claim } from './attempt.ts';
-import { CLAIM_MS, CLOCK_ERROR_MS } from './policy/attempt-times.ts';
+import { CLOCK_ERROR_MS } from './policy/attempt-times.ts';
 import type { ClaimStore } from './ports.ts';
 import { type ClaimTerms, claimedByForce, claimedByRedrive, claimedWhenDue } from './transitions/claims.ts';
 import { letterOf } from './transitions/settlements.ts';
@@ -197,7 +197,7 @@ export function isLetter(row: NotificationRow, received: ReceivedMessage): boole
  * while the notification dies by the other delivery. The copy becomes the letter then.
  */
 function relationToLetter(row: NotificationRow, { message, sent_at }: ReceivedMessage): RelationToLetter {
-  const { dead_enqueued_at = '', dead_sent_at } = row;
+  const { dead_enqueued_at = '', dead_sent_at = '' } = row;
   const { run_id, enqueued_at = '' } = message;
   if (run_id !== row.dead_run_id) return 'none';
   const isCopy = enqueued_at !== '';
@@ -208,14 +208,10 @@ function relationToLetter(row: NotificationRow, { message, sent_at }: ReceivedMe
   // The death is dated by a worker's clock, messages by that of SQS.
   const died = epochMs(row.work_at ?? '');
   const soonest = died - CLOCK_ERROR_MS;
-  // A letter of an earlier version does not say when it was sent, nor always that it is a copy. What comes later than a
-  // worker lives is none that a worker has made of it while it died.
-  if (!dead_sent_at && sent_at.getTime() > died + CLAIM_MS) return 'redrive';
-  const since = dead_sent_at ? epochMs(dead_sent_at) : soonest;
   // The message that the letter replaced may be in the DLQ, too, and be redriven with the letter. Only one of the two
   // starts the budget anew.
   const isOriginal = !isCopy && !hasItsBody;
-  if (taken <= (isOriginal ? died : since)) return 'none';
+  if (taken <= (isOriginal ? died : epochMs(dead_sent_at))) return 'none';
   // A copy whose order the clocks leave open becomes the letter: an operator can redrive that.
   return taken > (isCopy ? died : soonest) ? 'redrive' : 'copy';
 }

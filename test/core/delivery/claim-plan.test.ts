@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { planClaim } from '../../../src/core/delivery/claim-plan.ts';
-import { CLAIM_MS } from '../../../src/core/delivery/policy/attempt-times.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
@@ -20,6 +19,7 @@ const dead = (changes: Partial<NotificationRow> = {}) =>
     work_queue: workQueueOf('dead', 'normal', 'log-1'),
     dead_message_id: 'message-0',
     dead_run_id: 'sweep-1',
+    dead_sent_at: iso(-2_500),
     ...changes,
   });
 
@@ -246,7 +246,7 @@ describe('a copy of a message of the run that died', () => {
   const copy = (enqueued_at: Date, run_id = 'sweep-1') =>
     messageFor(dueRow(), { run_id, enqueued_at: enqueued_at.toISOString() });
   const late = { message_id: 'message-9', sent_at: at(500) };
-  const row = dead({ work_at: died.toISOString() });
+  const row = dead({ work_at: died.toISOString(), dead_sent_at: iso(-2_999) });
   const redrive = { do: 'claim', trigger: 'redrive' };
   const letterNow = (enqueued_ms: number) => ({ dead_message_id: 'message-9', dead_enqueued_at: iso(enqueued_ms) });
 
@@ -284,15 +284,6 @@ describe('a copy of a message of the run that died', () => {
     }
     expect(plan(shared, copy(at(-3_000)), late)).toEqual(MOVED_ON);
     expect(plan(shared, copy(at(-499)), late)).toMatchObject(redrive);
-  });
-
-  it('is a redrive if it is sent when no worker lives that saw the death of a letter of an earlier version', () => {
-    // That version did not say of its letter that it was a copy.
-    const letter = copy(at(-2_000));
-    expect(plan(row, letter, { ...late, sent_at: at(CLAIM_MS) })).toMatchObject(redrive);
-    expect(plan(row, letter, { ...late, sent_at: at(CLAIM_MS - 500) })).toMatchObject({ do: 'dead_letter' });
-    const told = { ...row, dead_sent_at: iso(-1_000) };
-    expect(plan(told, letter, { ...late, sent_at: at(CLAIM_MS) })).toEqual(MOVED_ON);
   });
 
   it('can die, and be redriven: its letter has an old time in it for ever', () => {
