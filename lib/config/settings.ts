@@ -73,8 +73,8 @@ export const SETTINGS = {
    */
   integrationConfigurationSets: { check: listOf(sesName, 'names of SES configuration sets', 500), standard: [] },
   /**
-   * When the dispatcher sweeps (batch-952 §1): EventBridge cron or rate, UTC.
-   * @ja スイープのスケジュール（batch-952 §1）。EventBridge の cron または rate（UTC）
+   * When the dispatcher sweeps (batch-952 §1).
+   * @ja スイープのスケジュール（batch-952 §1）
    */
   schedule: { check: schedule(), standard: 'cron(30 * * * ? *)' },
   /**
@@ -83,8 +83,7 @@ export const SETTINGS = {
    */
   laneMinutes: { from: 1, to: 60, unit: 'minutes', whole: true, standard: 5 },
   /**
-   * Minutes between two looks, between sweeps, for rows of others that are urgent or important and due; 0: only by the
-   * sweeps.
+   * Minutes between two express runs, which queue due rows of others that are urgent or important; 0: none.
    * @ja スイープの合間に、期限の来た urgent・important の行（ほかの書き手のもの）を送る間隔（分）。0 ならスイープだけ
    */
   urgentSweepMinutes: { from: 0, to: 60, unit: 'minutes; 0: off', whole: true, standard: 5 },
@@ -128,7 +127,7 @@ export const SETTINGS = {
        * @ja メールの[受信者](docs/decisions/newsletters/unsubscribe-and-rates.md#0110)を保持する日数。過ぎると一覧も再送もできない
        */
       recipientDays: { from: 14, to: 730, unit: 'days', whole: true, standard: RECIPIENT_DAYS },
-      /** When the clock looks for emails whose time has come: EventBridge cron or rate, UTC. @ja 時刻になったメールを探すスケジュール。EventBridge の cron または rate（UTC） */
+      /** When the clock looks for emails whose time has come. @ja 時刻になったメールを探すスケジュール */
       clockSchedule: { check: schedule(), standard: 'rate(1 minute)' },
     },
   },
@@ -164,8 +163,8 @@ export const SETTINGS = {
    */
   webhookPorts: { check: listOf(port, 'ports', 500), standard: [] },
   /**
-   * When the monitor looks for old work and for notifications that were given up: EventBridge cron or rate, UTC.
-   * @ja 滞留と断念を調べるスケジュール。EventBridge の cron または rate（UTC）
+   * When the monitor looks for old work and for notifications that were given up.
+   * @ja 滞留と断念を調べるスケジュール
    */
   monitorSchedule: { check: schedule(), standard: 'rate(5 minutes)' },
   /**
@@ -174,8 +173,8 @@ export const SETTINGS = {
    */
   timeZone: { check: check(v.pipe(v.string(zone), v.check(isTimeZone, zone))), standard: 'UTC' },
   /**
-   * When the reconciler looks for rows that were never taken in: EventBridge cron or rate, UTC, or `off`.
-   * @ja 取り込まれなかった行を探すスケジュール。EventBridge の cron または rate（UTC）。`off` で停止
+   * When the reconciler looks for rows that were never taken in, or `off`.
+   * @ja 取り込まれなかった行を探すスケジュール。`off` で停止
    */
   reconcileSchedule: { check: schedule('off'), standard: 'rate(1 day)' },
   /** Read units that the reconciler may use per second. @ja その読み取りに使う毎秒の読み取りユニット */
