@@ -80,7 +80,7 @@ async function plan(log_id: string, given: Correction, deps: OperatorDeps) {
   if ('refused' in possible) throw new Problem('conflict', `It cannot be corrected: ${possible.refused}.`);
   const stored: Correction = { ...(await readContent(row, deps)), integration_config_id: row.integration_config_id };
   const fields = CORRECTED.filter((field) => asked[field] !== undefined && asked[field] !== stored[field]);
-  if (fields.length === 0) throw new Problem('conflict', 'Nothing would change: it has what was given already.');
+  if (fields.length === 0) throw new Problem('conflict', 'Nothing would change: it has these values already.');
   const faults = faultsIn(fields, { ...stored, ...asked }, row);
   if (faults.length > 0) throw invalid(faults);
   const { integration_config_id } = asked;

@@ -54,7 +54,7 @@ export async function dryRunOf(draft: Draft, access: DraftDeps) {
 export async function keptDryRun(email_id: string, access: DraftAccess) {
   const run = isEmailId(email_id) ? await access.dry_runs.read(email_id) : undefined;
   if (run !== undefined && isOf(access, run.tenant_id)) return run;
-  throw new Problem('not-found', 'There is no such dry run: it is kept for a day, if it had many members.');
+  throw new Problem('not-found', 'There is no such dry run: one of many members is kept for a day.');
 }
 
 /** An email with what its mails lack, as sentences. */

@@ -30,7 +30,9 @@ Examples:
     });
     terminal.print(json ? `${JSON.stringify({ url: opened.url })}\n` : `${opened.url}\n`);
     if (!json)
-      terminal.say('Open this address in a browser. Ctrl-C ends the console; operations go on when it runs again.\n');
+      terminal.say(
+        'Open this address in a browser. Ctrl-C ends the console; operations continue when it runs again.\n',
+      );
     await opened.resume();
     await session.stopped();
     await opened.close();

@@ -115,12 +115,12 @@ Examples:
       printResult(session, { moved }, () => `${letterCount(moved)} of ${channel} moved to their lanes.\n`);
       if (unreadable > 0) {
         terminal.say(
-          `Left in the queue, as not from this pipeline: ${letterCount(unreadable)}. See \`${opsCommand('dlq list', session)}\`, then drop them.\n`,
+          `Not from this pipeline, and left in the queue: ${letterCount(unreadable)}. See \`${opsCommand('dlq list', session)}\`, then drop them.\n`,
         );
       }
       if (held > 0)
         terminal.say(
-          `Left in the queue, as another reader has received them: ${letterCount(held)}. Redrive again in a while.\n`,
+          `Another reader has received ${letterCount(held)}, which stay in the queue. Redrive again in a minute.\n`,
         );
       if (!json) sayNext('What becomes of them', 'status', session);
     } finally {

@@ -165,7 +165,7 @@ interface Import {
 async function importFrom(file: string, given: Import, session: Session): Promise<ImportState> {
   const { size, rules, access, rejects, journal, interrupted } = given;
   let state = journal.unfinished ?? NOTHING_IMPORTED;
-  if (state.line > 0) session.terminal.say(`Going on after line ${state.line}, which was stored before.\n`);
+  if (state.line > 0) session.terminal.say(`Continuing after line ${state.line}.\n`);
   const sink = rejects === undefined ? undefined : openRejects(rejects, state.rejects);
   if (sink !== undefined && sink.length < state.rejects) {
     session.terminal.say(`${rejects} is shorter than what was written to it before: only what follows is added.\n`);

@@ -114,7 +114,7 @@ async function importFrom(values: readonly unknown[], given: Import, session: Se
   const request = { tenant, dry_run, planned: new Set<string>() };
   // A dry run begins anew: it has to have seen all ids of the file.
   let state = (dry_run ? undefined : journal.unfinished) ?? NOTHING_IMPORTED;
-  if (state.rows > 0) session.terminal.say(`Going on after row ${state.rows}, which was done before.\n`);
+  if (state.rows > 0) session.terminal.say(`Continuing after row ${state.rows}.\n`);
   const sink = rejects === undefined ? undefined : openRejects(rejects, state.rejects);
   const progress = showProgress(session);
   try {

@@ -169,7 +169,7 @@ async function carryOut(
   const state = done.status === 'running' ? 'was interrupted' : `is ${done.status}`;
   throw new OperatorError(
     `${operation_id} ${state}: ${done.progress.taken} of ${counts.taken} are sent. ` +
-      (done.status === 'cancelled' ? 'Somebody ended it.' : 'The same command, or the console, continues it.'),
+      (done.status === 'cancelled' ? 'Somebody cancelled it.' : 'The same command, or the console, continues it.'),
     run.interrupted(),
   );
 }

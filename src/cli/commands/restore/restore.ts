@@ -53,11 +53,12 @@ Examples:
     const given = Object.values(copies);
     const modes = [stop, start, given.length > 0].filter(Boolean).length;
     if (modes !== 1)
-      throw new OperatorError('Give either --stop, or --start, or tables: --log, --content, --records.', EXIT_USAGE);
+      throw new OperatorError('Pass --stop, --start, or the restored tables: --log, --content, --records.', EXIT_USAGE);
     if (stop || start) return switchStage(stop ? 'stop' : 'start', session);
-    if (restored_to === undefined) throw new OperatorError('The tables need --restored-to: their time.', EXIT_USAGE);
+    if (restored_to === undefined)
+      throw new OperatorError('Pass --restored-to: the time that the tables were restored to.', EXIT_USAGE);
     if (given.some((name) => Object.values(session.deployment.tables).includes(name)))
-      throw new OperatorError('A table that is deployed is no restored one: restore into another name.', EXIT_USAGE);
+      throw new OperatorError('This table is deployed, not a restored one: restore under another name.', EXIT_USAGE);
     return restoreAndVerify({ copies, restored_to }, options, session);
   },
 });

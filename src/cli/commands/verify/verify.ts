@@ -39,7 +39,7 @@ Examples:
     const file = stateFile<Verification>(session, `verify-${id}`);
     const state = resume === undefined ? newVerification(asked, session.clock()) : file.find();
     if (state === undefined)
-      throw new OperatorError(`No run ${id} is left here to go on with: start anew.`, EXIT_USAGE);
+      throw new OperatorError(`No run ${id} was interrupted on this machine: start a new one.`, EXIT_USAGE);
     const { signal, exitCode } = session.interruption();
     const progress = showProgress(session);
     progress.note(`If it is interrupted: ${opsCommand(`verify --resume ${id}`, session)}`);

@@ -161,7 +161,7 @@ export async function requestDryRun(publication: Publication, deps: RequestDryRu
     if (known.publication?.request_hash !== publication.request_hash) {
       throw new Problem(
         'idempotency-key-reused',
-        'A dry run of another email goes on under this Idempotency-Key. Use a new key for each email.',
+        'A dry run of another email is in progress under this Idempotency-Key. Use a new key for each email.',
       );
     }
     const isQueued = known.queued_at !== undefined && started.getTime() - Date.parse(known.queued_at) < QUEUED_MS;

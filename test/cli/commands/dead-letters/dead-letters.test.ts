@@ -130,7 +130,7 @@ describe('dlq redrive', () => {
     await ops.sendDeadLetter('webhook', 'not ours');
     const { out, err } = await ops.run(['dlq', 'redrive', '--channel', 'webhook', '--local', '--yes', '--json']);
     expect(out).toBe('{"moved":0}\n');
-    expect(err).toContain('Left in the queue, as not from this pipeline: 1 dead letter.');
+    expect(err).toContain('Not from this pipeline, and left in the queue: 1 dead letter.');
     expect((await ops.json<{ dead_letters: object[] }>('dlq', 'list')).dead_letters).toHaveLength(1);
     await ops.json('dlq', 'drop', '--channel', 'webhook', '--stale', '--yes');
   });

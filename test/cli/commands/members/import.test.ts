@@ -323,7 +323,7 @@ describe('members import', () => {
       err: expect.stringMatching(/stopped after line \d+. Run the same command/),
     });
     const { out, err } = await run(path);
-    expect(err).toContain('Going on after line');
+    expect(err).toContain('Continuing after line');
     expect(JSON.parse(out)).toMatchObject({ created: 1_000, lines: 1_001 });
   });
 
@@ -357,7 +357,7 @@ describe('members import', () => {
       // Written, and not committed.
       else writeFileSync(rejects, `${readFileSync(rejects, 'utf8')}{"line":1`);
       const second = await run(path, '--rejects', rejects);
-      expect(second.err).toContain(`Going on after line ${stopped}`);
+      expect(second.err).toContain(`Continuing after line ${stopped}`);
       const { created, changed, bad, lines: last } = JSON.parse(second.out);
       expect({ sum: created + changed, bad, last }).toEqual({ sum: 990, bad: 10, last: 1_001 });
       expect(await countMembers()).toBe(990);
@@ -370,7 +370,7 @@ describe('members import', () => {
       expect(second.err.includes('shorter than what was written')).toBe(moved);
       expect(faults).toEqual(lines.flatMap((line, i) => (line === 'nobody' ? [i + 2] : [])));
       // What is finished begins anew.
-      expect((await run(path)).err).not.toContain('Going on');
+      expect((await run(path)).err).not.toContain('Continuing');
       expect(existsSync(rejects)).toBe(true);
     },
     60_000,

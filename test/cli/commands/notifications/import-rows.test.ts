@@ -95,7 +95,7 @@ describe('rows import', () => {
     spy.mockRestore();
     expect(stopped).toMatchObject({ code: 1, err: expect.stringContaining('The import stopped after row 50.') });
     const { out, err } = await importOf(path, '--json');
-    expect(err).toContain('Going on after row 50, which was done before.');
+    expect(err).toContain('Continuing after row 50.');
     const counts = JSON.parse(out);
     expect(counts.sent + counts.known).toBe(120);
     expect((await rows()).filter(({ log_id }) => String(log_id).startsWith('LONG'))).toHaveLength(120);

@@ -235,9 +235,9 @@ it('puts the rows again that were accepted since, and names those that nobody ca
 }, 60_000);
 
 it.each([
-  [[], 'Give either'],
-  [['--stop', '--start'], 'Give either'],
-  [['--stop', ...LOG], 'Give either'],
+  [[], 'Pass --stop, --start, or the restored tables'],
+  [['--stop', '--start'], 'Pass --stop, --start, or the restored tables'],
+  [['--stop', ...LOG], 'Pass --stop, --start, or the restored tables'],
   [LOG, '--restored-to'],
 ])('refuses %j', async (args, why) => {
   const { code, err } = await ops.run(['restore', ...args, '--local']);
