@@ -41,7 +41,7 @@ export function createHandler(deps: ChannelFunctionDeps, observability: Observab
     const messages = event.Records.map((record) => readMessage(record, logger));
     const timeLeft = () => context.getRemainingTimeInMillis();
     const readable = messages.filter((message) => message !== undefined);
-    // It comes back unread until SQS moves it, and counts once.
+    // An unreadable message is received again until SQS moves it to the DLQ, and is counted at its first receive.
     const isDying = ({ attributes }: SQSRecord, i: number) =>
       messages[i] === undefined && attributes.ApproximateReceiveCount === '1';
     const dying = event.Records.filter(isDying).length;
@@ -148,14 +148,14 @@ export interface ChannelSettings
   readonly send_ms: number;
 }
 
-/** What one instance of a channel's function reaches: the adapters of AWS, or a simulation's twins of them. */
+/** The ports of a channel's function: adapters of AWS, or their twins in a simulation. */
 export interface ChannelPorts
   extends Pick<ChannelFunctionDeps, 'giveBack'>,
     Pick<DeliverDeps, 'rows' | 'records' | 'contents' | 'successors' | 'retries' | 'sender' | 'inSendTime'>,
     Pick<DeliverDeps, 'clock' | 'random'>,
     Pick<AdmissionDeps, 'receiver' | 'mayUse'>,
     Pick<BreakerDeps, 'addressedBy'> {
-  /** Told of each send: rows and records may wait with an outcome for those of others. */
+  /** Counts the sends under way: a write of one outcome waits for those of the others, to share a call with them. */
   readonly sends: SendsUnderWay;
   readonly breakers: BreakerStore;
   readonly budgets: ChannelBudgets;
@@ -163,7 +163,7 @@ export interface ChannelPorts
   readonly pause: (ms: number, value?: undefined, options?: { readonly ref?: boolean }) => Promise<void>;
 }
 
-/** The handler of a channel's function: budgets, behind them breakers, behind them the delivery. */
+/** Puts the handler of a channel together: admission, which asks budgets and breakers, and delivery. */
 export function bindChannel(
   channel: Channel,
   { policy, breaker, send_ms, queues, ...delivery }: ChannelSettings,
@@ -217,7 +217,7 @@ export interface ChannelBudgets extends Budgets {
   lastingPerSecond(): Promise<number | undefined>;
 }
 
-/** More asks than a batch has. */
+/** `max` is more than a batch has messages. */
 const TOGETHER = { max: 100, wait_ms: SETTLE_WAIT_MS };
 
 /**

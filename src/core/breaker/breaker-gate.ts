@@ -58,7 +58,7 @@ export class BreakerGate implements ProviderGate {
     return id !== undefined && this.#openBreaker(id) !== undefined;
   }
 
-  /** A batch that has waited for its worker's probe starts slowly, too: it would meet the provider at once. */
+  /** Sends, or holds by slow start. That also covers a batch that has waited for a probe: all of it would go at once. */
   #sendOrStartSlowly(id: string, row: NotificationRow, named = false): Admission {
     const breaker = this.#breakers.get(id);
     if (breaker === undefined || this.#breakers.phase(id) !== 'draining') return this.#send(id, row);
@@ -82,7 +82,7 @@ export class BreakerGate implements ProviderGate {
     };
   }
 
-  /** A probe: others of the batch wait for its answer. @param end moves the breaker on by the provider's answer */
+  /** Makes a probe, for whose answer the rest of the batch waits. @param end changes the breaker by the answer */
   #sendProbe(id: string, end: (result: SendResult) => Promise<void>): Admission {
     return {
       do: 'send',
@@ -93,7 +93,7 @@ export class BreakerGate implements ProviderGate {
     };
   }
 
-  /** Another worker may be faster: its probe holds the notification, or has shown already that the provider is back. */
+  /** Makes the probe, unless another worker makes it first: then its breaker, as it is now, holds or sends. */
   async #probe(breaker: Breaker, row: NotificationRow): Promise<Admission> {
     const { id } = breaker;
     const end = await this.#probes.begin(breaker);
@@ -122,7 +122,7 @@ export class BreakerGate implements ProviderGate {
   }
 }
 
-/** What slow start keeps back comes again within this time after it, in milliseconds. */
+/** Milliseconds after slow start over which the notifications are spread that it has held. */
 const SPREAD_MS = 120_000;
 
 /**
@@ -140,7 +140,7 @@ export function slowStart(breaker: Breaker, context: TransitionContext, random: 
   if (allowed >= arriving || random() < allowed / arriving) return undefined;
   const soonest = context.now.getTime() + 1_000;
   const started = Math.max(soonest, startedAt(breaker, context));
-  // Slots that were given out at a rate that the provider does not take come again over the time that they miss.
+  // If slots were given out faster than the provider takes them, the spread is longer by the same factor.
   const spread = SPREAD_MS * Math.max(1, fastest / rate);
   return {
     do: 'hold',
@@ -177,7 +177,7 @@ export async function hold(
     const turn = slotTime(breaker.lines[lane], slot, lineRate(breaker, policy));
     return held(Math.max(turn, soonest), soonest, breaker.error_type);
   } catch (error) {
-    // Held all the same, outside the line: that our storage fails does not bring the provider back.
+    // Storage fails, which does not mean that the provider is back: held without a slot in the line.
     onFault?.(error);
     const next = Math.max(epochMs(known.probe_at), now + known.interval_ms);
     return held(next, next, known.error_type);

@@ -4,7 +4,7 @@ import type { NotificationRow } from '../model/notification.ts';
 import { type Breaker, probing, reopened, returned } from './breaker.ts';
 import type { BreakerDeps, SharedBreakers } from './shared-breakers.ts';
 
-/** Failures of a provider that is down. A rate limit, or the refusal of one message, shows that it is up. */
+/** Errors that show an outage. A rate limit, or the refusal of one message, shows that the provider is up. */
 const OUTAGE_ERRORS: readonly ProviderErrorType[] = ['NETWORK_TIMEOUT', 'SERVER_OVERLOAD', 'UNKNOWN'];
 
 export function showsOutage(refused: Refused): boolean {
@@ -18,7 +18,7 @@ function isAlive(result: SendResult): boolean {
 
 type Deps = Pick<BreakerDeps, 'policy' | 'clock' | 'pause' | 'budgetOf'>;
 
-/** Milliseconds for which a worker that meets a failure trusts what it has read of the breakers. */
+/** Milliseconds for which a worker trusts its copy of a breaker when an attempt has failed. */
 const FRESH_AT_A_FAILURE_MS = 1_000;
 
 /** Longest wait of a failed attempt for the others of its batch, so that all their outcomes decide together. */
@@ -150,7 +150,7 @@ export class OutcomeWindow {
 
 type ProbeDeps = Pick<BreakerDeps, 'policy' | 'clock' | 'probe_ms'>;
 
-/** A worker lets one of those that were asked for by name pass in this time, in milliseconds: a thousand would be a flood. */
+/** Milliseconds in which a worker lets one notification pass that was asked for by name: a list of names may be long. */
 const NAMED_EVERY_MS = 5_000;
 /** Most providers of which a worker keeps that time, to bound its memory. */
 const MAX_TIMES = 2_000;

@@ -43,16 +43,16 @@ export interface ReceivedMessage {
   readonly receive_count: number;
 }
 
-/** Before the time of a message that someone else queues, or that is not delayed: a note that it is on its way. */
+/** Marks `queued_for` of a row whose message is not delayed by SQS, or is queued later by a look ahead. */
 const EXPECTED = '~';
-/** An index follows its table within this time: a row that is older than this at a look ahead is in the work index. */
+/** Milliseconds within which an index follows its table: an older row is in the work index when a look ahead reads it. */
 const FOLLOWS_WITHIN_MS = 5_000;
 
 /**
  * What a row keeps of the message for `due`, written by whoever makes it due. A message that SQS can delay until then
  * is queued. Otherwise it is expected: the writer sends it now, or a look ahead queues it later. Only rows that express
  * runs take need that note (docs/decisions/delivery/sweep-and-backlog.md#0134).
- * The note of a former time is emptied: it would pass for one of this time on another day.
+ * A note of an earlier `due` is emptied: it has the time of day only, and could match this one on another day.
  */
 export function queuedFor(
   due: string,
@@ -74,7 +74,7 @@ export const isQueued = ({ queued_for, work_at }: Noted): boolean => queued_for 
 /** Whether the row's writer has sent a message for its `work_at`, or left that to a look ahead. */
 export const isExpected = ({ queued_for, work_at }: Noted): boolean => queued_for === expectedAt(work_at);
 
-/** A third as long as the time with its date: the row must stay below one kilobyte. */
+/** The time of day is enough, and short: the row must stay below one kilobyte. */
 const timeOfDay = (iso: string): string => iso.slice(11, 19);
 
 /** `~HHMMSS`, no longer than the time of a message that is queued. */

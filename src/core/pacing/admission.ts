@@ -10,33 +10,33 @@ import type { Allowance } from './plan-reservation.ts';
 import type { AdmissionDeps, AdmissionGate, Admitted, PacedReceiver, Postponed } from './ports.ts';
 import { AHEAD_MS, earlierTry } from './receiver-slots.ts';
 
-/** What was decided for a message before its row was claimed: its slot, its wait, or to ask once it is claimed. */
-type Turn = ReservedTurn | 'once claimed';
-type ReservedTurn = { readonly slot: number } | { readonly wait: number };
+/** What a message got before its row was claimed: a slot, a time to wait for, or neither yet, as a claim comes first. */
+type Reservation = Reserved | 'once claimed';
+type Reserved = { readonly slot: number } | { readonly wait: number };
 
-/** The budget that all e-mail shares, as asks and metrics name it. */
+/** The budget that all e-mail shares, as requests and metrics name it. */
 export const ACCOUNT = 'account';
 
 const LONGEST_DELAY_S = 900;
-/** After an e-mail that names an integration of others, those of its tenant are reserved for after their claims. */
+/** Milliseconds after an e-mail that named another tenant's integration, in which its tenant's get slots after their claims. */
 const SUSPECT_MS = 60_000;
 const MAX_SUSPECTS = 1_000;
-/** A wait that is only an estimate is looked at again after this. */
+/** Longest hold in milliseconds where the wait is only an estimate. */
 const LONGEST_HOLD_MS = 3_600_000;
-/** Shorter waits than this are not worth a hold: the deadline comes first. */
+/** Shortest hold in milliseconds, also where the deadline comes sooner. */
 const SHORTEST_HOLD_MS = 1_000;
 
 /**
- * Whether attempts may be made now: whether their tenant may use the integration, then what budgets allow, then whether a
- * breaker is open. It is asked once per batch. What gets no slot within the look-ahead waits in its lane if its row is not
- * claimed yet, and otherwise on its row, as what a breaker holds.
+ * Decides whether attempts may be made now, by three questions in this order: may the tenant use the integration, do the
+ * budgets allow it, is a breaker open? `screen` reserves slots for a batch before its rows are claimed, `admit` answers for
+ * a claimed row. Without a slot within the look-ahead, a message waits in its lane, and a claimed notification on its row.
  */
 export function createAdmission(deps: AdmissionDeps): AdmissionGate {
   const suspects: Suspects = new Map();
   return { screen: (batch) => AdmittedBatch.of(batch, deps, suspects) };
 }
 
-/** By tenant, until when. */
+/** Tenants whose e-mails get slots only after their claims, and until when. */
 type Suspects = Map<string, number>;
 
 class AdmittedBatch implements Admitted {
@@ -45,7 +45,7 @@ class AdmittedBatch implements Admitted {
   readonly #deps: AdmissionDeps;
   readonly #suspects: Suspects;
   /** By log_id. */
-  readonly #turns = new Map<string, Turn>();
+  readonly #reservations = new Map<string, Reservation>();
   #waited_ms = 0;
 
   constructor(deps: AdmissionDeps, suspects: Suspects) {
@@ -73,20 +73,20 @@ class AdmittedBatch implements Admitted {
     plain: readonly ReceivedMessage[],
     forced: readonly ReceivedMessage[],
   ): Promise<readonly Postponed[]> {
-    // A breaker holds what is claimed, and sends nothing: it needs no slots of the budget.
+    // While the breaker is open, nothing is sent that would need a slot.
     if (this.#isHeld([...plain, ...forced])) return [];
     const now = this.#now();
     const due = plain.filter((received) => {
       const { due, tenant_id, log_id } = received.message;
       if (epochMs(due) > now || this.#isSuspect(tenant_id)) return false;
-      // It may bounce to the DLQ, or be obsolete: only a claim shows that it needs a slot.
-      if (received.receive_count > 1) this.#turns.set(log_id, 'once claimed');
+      // A message that was received before may be on its way to the DLQ, or obsolete: it needs a slot only if it claims.
+      if (received.receive_count > 1) this.#reservations.set(log_id, 'once claimed');
       return received.receive_count === 1;
     });
     const rows = await Promise.all(forced.map((received) => this.#rowToSend(received)));
     const sendable = forced.filter((_, i) => rows[i] !== undefined);
-    // It may end the attempt of a worker that died, and then be sent: only a claim shows that it needs a slot.
-    for (const one of forced) if (!sendable.includes(one)) this.#turns.set(one.message.log_id, 'once claimed');
+    // The message may take over an attempt of a worker that crashed, and be sent after that: it needs a slot then.
+    for (const one of forced) if (!sendable.includes(one)) this.#reservations.set(one.message.log_id, 'once claimed');
     const groups = Map.groupBy([...due, ...sendable], ({ message: { priority } }) => useOf(priority));
     const later = [...groups].map(async ([use, messages]): Promise<Postponed[]> => {
       const { lane } = PRIORITY_POLICY[messages[0]?.message.priority ?? 'normal'];
@@ -100,14 +100,14 @@ class AdmittedBatch implements Admitted {
         const slot = slots[i];
         const wait = waits[i - slots.length] ?? now;
         if (slot === undefined && copied[i]) return [{ received, delay_seconds: delayUntil(wait, now) }];
-        this.#turns.set(received.message.log_id, slot === undefined ? { wait } : { slot });
+        this.#reservations.set(received.message.log_id, slot === undefined ? { wait } : { slot });
         return [];
       });
     });
     return (await Promise.all(later)).flat();
   }
 
-  /** A receiver's allowance is asked for once a row is claimed; but what is forced keeps its slot while it waits in its lane. */
+  /** Slots of a receiver are reserved after the claim, but for forced attempts, which keep a slot while they wait in a lane. */
   async #screenForReceiver(received: ReceivedMessage): Promise<readonly Postponed[]> {
     const { receiver } = this.#deps;
     const [now, { log_id, slot: kept }] = [this.#now(), received.message];
@@ -116,16 +116,18 @@ class AdmittedBatch implements Admitted {
     const paced = row && receiver !== ACCOUNT ? await receiver(row) : undefined;
     if (row === undefined || paced === undefined) return [];
     const isFar = slot !== undefined && slot > now + LOOK_AHEAD_MS.receiver;
-    const turn = isFar ? { wait: slot } : await this.#reserveAt(paced, row, slot === undefined ? {} : { slot });
-    if (!('wait' in turn)) this.#turns.set(log_id, turn);
-    return 'wait' in turn
-      ? [{ received, delay_seconds: delayUntil(turn.wait - AHEAD_MS, now), slot: new Date(turn.wait).toISOString() }]
-      : [];
+    const reserved = isFar ? { wait: slot } : await this.#reserveAt(paced, row, slot === undefined ? {} : { slot });
+    if (!('wait' in reserved)) {
+      this.#reservations.set(log_id, reserved);
+      return [];
+    }
+    const { wait } = reserved;
+    return [{ received, delay_seconds: delayUntil(wait - AHEAD_MS, now), slot: new Date(wait).toISOString() }];
   }
 
   /**
-   * The row of a message that is forced, if it is to be claimed for a send, by somebody who may use its integration. Only
-   * what is so waits unclaimed: anything else may be a letter, or asks for nothing of the allowance.
+   * The row of a forced message, if a claim would lead to a send and its tenant may use the integration. Only such a
+   * message may wait unclaimed: any other may be a letter, or needs no slot.
    */
   async #rowToSend(received: ReceivedMessage): Promise<NotificationRow | undefined> {
     const row = await this.#deps.rowToSend(received).catch(() => undefined);
@@ -133,8 +135,8 @@ class AdmittedBatch implements Admitted {
   }
 
   /**
-   * A copy may be obsolete, and be younger than a death all the same: its row is looked at, or the copy of it would pass for a
-   * redrive (docs/decisions/delivery/claims-and-messages.md#0178).
+   * Whether the message may be replaced by a delayed copy. A copy may be obsolete and yet be sent after a death: without a
+   * look at the row, its own copy would be taken for a redrive (docs/decisions/delivery/claims-and-messages.md#0178).
    */
   async #mayCopy(received: ReceivedMessage): Promise<boolean> {
     if (received.message.enqueued_at === undefined) return true;
@@ -147,23 +149,23 @@ class AdmittedBatch implements Admitted {
 
   async admit(row: NotificationRow, named: boolean): Promise<Admission> {
     const { receiver, breakers, mayUse } = this.#deps;
-    const turn = this.#turns.get(row.log_id);
-    this.#turns.delete(row.log_id);
+    const reserved = this.#reservations.get(row.log_id);
+    this.#reservations.delete(row.log_id);
     if (!(await mayUse(row))) {
       if (this.#suspects.size >= MAX_SUSPECTS) this.#suspects.clear();
       this.#suspects.set(row.tenant_id, this.#now() + SUSPECT_MS);
       return PASS_THROUGH.admit(row, named);
     }
     if (receiver === ACCOUNT) {
-      // Where a breaker holds the batch, it has asked for no slots: but one that is asked for by name is sent.
-      const late = turn === 'once claimed' || (turn === undefined && (named || this.#isSuspect(row.tenant_id)));
-      return this.#take(row, named, late ? await this.#reserve(row) : turn, ACCOUNT);
+      // A batch that a breaker holds has reserved nothing, but a notification that somebody asked for by name is sent.
+      const late = reserved === 'once claimed' || (reserved === undefined && (named || this.#isSuspect(row.tenant_id)));
+      return this.#take(row, named, late ? await this.#reserve(row) : reserved);
     }
     const paced = await receiver(row);
     if (paced === undefined) return breakers.admit(row, named);
     const earlier = earlierTry(row);
-    const admission = await this.#take(row, named, turn ?? (await this.#reserveAt(paced, row, earlier)), paced.key);
-    // One that it refuses again has a lower limit than we know.
+    const admission = await this.#take(row, named, reserved ?? (await this.#reserveAt(paced, row, earlier)), paced.key);
+    // A receiver that refuses the same notification again has a lower limit than we know.
     return admission.do === 'hold' || earlier.refused ? admission : { ...admission, paced: true };
   }
 
@@ -171,9 +173,9 @@ class AdmittedBatch implements Admitted {
     return (this.#suspects.get(tenant_id) ?? 0) > this.#now();
   }
 
-  async #reserve(row: NotificationRow): Promise<ReservedTurn> {
+  async #reserve(row: NotificationRow): Promise<Reserved> {
     const { lane } = PRIORITY_POLICY[row.priority];
-    return this.#turnOf(await this.#deps.budgets.reserve({ count: 1, use: useOf(row.priority), lane }));
+    return this.#reservedBy(await this.#deps.budgets.reserve({ count: 1, use: useOf(row.priority), lane }));
   }
 
   /** @param earlier what the message was given when it was tried, or postponed, before */
@@ -181,21 +183,21 @@ class AdmittedBatch implements Admitted {
     paced: PacedReceiver,
     row: NotificationRow,
     earlier: ReturnType<typeof earlierTry>,
-  ): Promise<ReservedTurn> {
+  ): Promise<Reserved> {
     const { lane } = PRIORITY_POLICY[row.priority];
     const { slots, waits } = await this.#deps.budgets.reserveAt({ ...paced, lane, ...earlier });
-    // What was held is delayed until its slot: one that is farther away is so by another worker's clock.
+    // A message comes at its slot. If the slot seems to be farther away, another worker's clock has dated it.
     const isKept = slots[0] !== undefined && slots[0] === earlier.slot;
-    return this.#turnOf({ slots: isKept ? [Math.min(slots[0] ?? 0, this.#now() + AHEAD_MS)] : slots, waits });
+    return this.#reservedBy({ slots: isKept ? [Math.min(slots[0] ?? 0, this.#now() + AHEAD_MS)] : slots, waits });
   }
 
-  #turnOf({ slots: [slot], waits: [wait = this.#now()] }: Allowance): ReservedTurn {
+  #reservedBy({ slots: [slot], waits: [wait = this.#now()] }: Allowance): Reserved {
     return slot !== undefined ? { slot } : { wait };
   }
 
-  async #take(row: NotificationRow, named: boolean, turn: Turn | undefined, key: string): Promise<Admission> {
-    if (typeof turn === 'object' && 'wait' in turn) return this.#hold(row, turn.wait);
-    const wait = typeof turn === 'object' && 'slot' in turn ? turn.slot - this.#now() : 0;
+  async #take(row: NotificationRow, named: boolean, reserved?: Reservation, key: string = ACCOUNT): Promise<Admission> {
+    if (typeof reserved === 'object' && 'wait' in reserved) return this.#hold(row, reserved.wait);
+    const wait = typeof reserved === 'object' && 'slot' in reserved ? reserved.slot - this.#now() : 0;
     if (wait > 0) {
       this.#waited_ms += wait;
       await this.#deps.pause(wait);
@@ -211,13 +213,13 @@ class AdmittedBatch implements Admitted {
     };
   }
 
-  /** Not past the deadline: a notification that the budget keeps waiting is given up then, and not before. */
+  /** Holds until the time, or the deadline if that is earlier: the notification is given up then, and not before. */
   #hold(row: NotificationRow, until: number): Held {
     const now = this.#now();
     const deadline = deadlineOf(row.first_attempt_at ?? new Date(now).toISOString(), row, this.#deps.policy);
-    // The slot of a receiver is given; of the account, it is estimated when there is something left.
+    // A receiver's slot is reserved; when the account has room again is only an estimate.
     const again = this.#deps.receiver === ACCOUNT ? Math.min(until, now + LONGEST_HOLD_MS) : until - AHEAD_MS;
-    // One whose deadline is over was forced: it is given up by none.
+    // After its deadline only a forced notification comes here, which no deadline gives up.
     const bound = deadline > now ? Math.max(deadline, now + SHORTEST_HOLD_MS) : Number.POSITIVE_INFINITY;
     const at = Math.min(again, bound);
     const held = new Date(Math.ceil(Math.max(at, now + SHORTEST_HOLD_MS))).toISOString();
@@ -227,7 +229,7 @@ class AdmittedBatch implements Admitted {
   /** A refusal for a limit slows down all workers. */
   async #learn(result: SendResult, key: string): Promise<void> {
     if (result.ok || result.error_type !== 'RATE_LIMITED') return;
-    // A receiver that does not say how long it refuses is left alone for a second; none for more than an hour.
+    // A receiver that names no time gets nothing for a second, and none gets nothing for more than an hour.
     const { retry_after_ms = LIMIT_MS } = result;
     if (key !== ACCOUNT) await this.#deps.budgets.blocked(key, this.#now() + Math.min(retry_after_ms, LONGEST_HOLD_MS));
     else if (result.limit !== undefined) await this.#deps.budgets.exceeded(result.limit);
