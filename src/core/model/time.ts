@@ -95,8 +95,9 @@ export function whenAborted(signal: AbortSignal | undefined): Promise<undefined>
 /** Two years, in days: his-notification-log-table.md, 特記事項. */
 export const RETENTION_DAYS = 2 * 365;
 
-/** TTL, epoch seconds: two years after `from`. */
-export const expiresAt = (from: Date): number => Math.floor(from.getTime() / 1000) + RETENTION_DAYS * 86_400;
+/** TTL, epoch seconds: two years after `from`, or so many days. */
+export const expiresAt = (from: Date, days = RETENTION_DAYS): number =>
+  Math.floor(from.getTime() / 1000) + days * 86_400;
 
 /** Longer than the longest window and the fourteen days of a dead letter together. */
 const KEPT_ON_DAYS = 30;

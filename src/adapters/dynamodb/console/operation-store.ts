@@ -2,8 +2,8 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { epochMs } from '../../../core/model/time.ts';
 import type { Operation, OperationStore } from '../../../core/operator/operations/operation.ts';
-import { changeVersioned } from '../newsletter/versioned-item.ts';
 import { OPERATION_KIND } from '../schema.ts';
+import { changeVersioned } from '../table/guarded-update.ts';
 import type { Item } from '../table/item.ts';
 import { getItem, query } from '../table/reads.ts';
 

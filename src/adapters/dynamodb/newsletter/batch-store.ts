@@ -1,14 +1,14 @@
 import { type DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { groupsOf } from '../../../core/model/collections.ts';
-import type { Clock } from '../../../core/model/time.ts';
+import { type Clock, expiresAt } from '../../../core/model/time.ts';
 import { type Batch, EXCLUDED_BATCH } from '../../../core/newsletter/model/batch.ts';
 import type { BatchStore, EventStore } from '../../../core/newsletter/model/ports.ts';
 import { type BatchEvents, EVENT_KINDS } from '../../../core/newsletter/model/recipient-state.ts';
 import { MAX_WRITES, writeItems } from '../table/calls.ts';
+import { changeVersioned } from '../table/guarded-update.ts';
 import { type Item, toItem } from '../table/item.ts';
 import { getItem, type Query, query, queryAll } from '../table/reads.ts';
-import { changeVersioned, expiresAfter } from './versioned-item.ts';
 
 /** Sorts behind the numbers of batches and before everything else in the partition of an email. */
 const LAST_NUMBER = '99999';
@@ -30,7 +30,7 @@ export function createBatchStore(client: DynamoDBClient, table: string, clock: C
 
     async put(batch) {
       await client.send(
-        new PutItemCommand({ TableName: table, Item: toItem({ ...batch, expires_at: expiresAfter(clock()) }) }),
+        new PutItemCommand({ TableName: table, Item: toItem({ ...batch, expires_at: expiresAt(clock()) }) }),
       );
     },
 
@@ -92,7 +92,7 @@ export function createEventStore(client: DynamoDBClient, table: string, clock: C
         key: keyOf(events.email_id, events.batch_id),
         was: events,
         change: { set: { bits, ...told } },
-        stored: { set: { ...bits, ...told, expires_at: expiresAfter(clock()) }, remove: [] },
+        stored: { set: { ...bits, ...told, expires_at: expiresAt(clock()) }, remove: [] },
         fromItem: toEvents,
       }),
 

@@ -2,7 +2,7 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { groupsOf } from '../../../core/model/collections.ts';
 import { SEALED } from '../../../core/model/notification.ts';
-import type { Clock } from '../../../core/model/time.ts';
+import { type Clock, expiresAt } from '../../../core/model/time.ts';
 import {
   type Chunk,
   type ChunkKey,
@@ -14,9 +14,9 @@ import {
 import type { ChunkStore } from '../../../core/newsletter/model/ports.ts';
 import { type Sealer, type SealOwner, SealRefusedError } from '../../sealing/sealer.ts';
 import { MAX_WRITES, writeItems } from '../table/calls.ts';
+import { changeVersioned } from '../table/guarded-update.ts';
 import { type Item, toItem } from '../table/item.ts';
 import { getItem, queryAll } from '../table/reads.ts';
-import { changeVersioned, expiresAfter } from './versioned-item.ts';
 
 /** Columns of a state that are absent while they are empty: most states are small for most of their life. */
 const MAPS = ['reasons', 'tries', 'unanswered', 'message_ids', 'processed'] as const;
@@ -48,12 +48,12 @@ export function createChunkStore(
 
   return {
     async put(chunks) {
-      const expires_at = expiresAfter(clock());
+      const expires_at = expiresAt(clock());
       const items = await Promise.all(
         chunks.flatMap(({ chunk, state }) => {
           const { email_id: _, batch_id: __, chunk: ___, ...columns } = state;
           const stored = toItem({ ...storedColumns(columns).set, version: state.version, expires_at });
-          return [chunkItem(chunk, expiresAfter(clock(), recipient_days)), { ...stateKeyOf(state), ...stored }];
+          return [chunkItem(chunk, expiresAt(clock(), recipient_days)), { ...stateKeyOf(state), ...stored }];
         }),
       );
       const puts = items.map((Item) => ({ PutRequest: { Item } }));

@@ -3,16 +3,15 @@ import type { DynamoDBClient, TransactWriteItem } from '@aws-sdk/client-dynamodb
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { unavailable } from '../../../core/model/problem.ts';
 import { type Guard, ofVersion } from '../../../core/model/row-change.ts';
-import type { Clock } from '../../../core/model/time.ts';
+import { type Clock, expiresAt } from '../../../core/model/time.ts';
 import type { DryRunStore, KeptDryRun } from '../../../core/newsletter/lifecycle/dry-run.ts';
 import type { Email, EmailContent } from '../../../core/newsletter/model/email.ts';
 import type { EmailStore } from '../../../core/newsletter/model/ports.ts';
 import { ACTIVE_EMAILS_INDEX, TENANT_EMAILS_INDEX } from '../schema.ts';
 import { getItems, MAX_GETS, pause, updateExpression } from '../table/calls.ts';
-import { conditionOf, putGuarded, transact } from '../table/guarded-update.ts';
+import { changeVersioned, conditionOf, putGuarded, transact } from '../table/guarded-update.ts';
 import { type Item, toItem } from '../table/item.ts';
 import { getItem, query } from '../table/reads.ts';
-import { changeVersioned, expiresAfter } from './versioned-item.ts';
 
 const PAGE = 50;
 /** Transactions until one meets no other: the SDK repeats none. */
@@ -157,7 +156,7 @@ export function createDryRunStore(client: DynamoDBClient, table: string, clock: 
           ? [[['version', '=', undefined]], [['expires_at', '<=', nowInSeconds()]]]
           : [[['version', '=', was.version]]];
       // In one attribute: an item with tenant and time would be in the index of the tenant's emails.
-      const item = toItem({ email_id, part: DRY_RUN, run, version, expires_at: expiresAfter(clock(), DRY_RUN_DAYS) });
+      const item = toItem({ email_id, part: DRY_RUN, run, version, expires_at: expiresAt(clock(), DRY_RUN_DAYS) });
       // The client repeats a write whose answer was lost.
       return (await putGuarded(client, table, item, [...before, [['version', '=', version]]])).applied;
     },

@@ -1,11 +1,11 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
-import type { Clock } from '../../../core/model/time.ts';
+import { type Clock, expiresAt } from '../../../core/model/time.ts';
 import type { DomainWarming, WarmingStore } from '../../../core/newsletter/warming/domain-warming.ts';
 import { WARMING_KIND } from '../schema.ts';
+import { changeVersioned } from '../table/guarded-update.ts';
 import type { Item } from '../table/item.ts';
 import { getItem } from '../table/reads.ts';
-import { changeVersioned, expiresAfter } from './versioned-item.ts';
 
 /** WarmingStore on PipelineState: one item per sending domain. */
 export function createWarmingStore(client: DynamoDBClient, table: string, clock: Clock): WarmingStore {
@@ -22,7 +22,7 @@ export function createWarmingStore(client: DynamoDBClient, table: string, clock:
         key: keyOf(domain),
         was: warming,
         change: { set },
-        stored: { set: { ...set, expires_at: expiresAfter(clock()) }, remove: [] },
+        stored: { set: { ...set, expires_at: expiresAt(clock()) }, remove: [] },
         fromItem: toWarming,
       });
       return changed !== undefined;

@@ -4,9 +4,9 @@ import type { ForeignRow } from '../../../core/model/notification.ts';
 import { workPartitions } from '../../../core/model/work-index.ts';
 import type { KeptVerification, VerificationStore } from '../../../core/verify/kept-verification.ts';
 import { type Page, SEGMENTS, type VerifyPorts } from '../../../core/verify/verification.ts';
-import { changeVersioned } from '../newsletter/versioned-item.ts';
 import { TENANT_EMAILS_INDEX, VERIFICATION_KIND, WORK_INDEX } from '../schema.ts';
 import { getItems } from '../table/calls.ts';
+import { changeVersioned } from '../table/guarded-update.ts';
 import { type Item, projection, toForeignRow } from '../table/item.ts';
 import { getItem, type QueryPage, queryPages, scan } from '../table/reads.ts';
 

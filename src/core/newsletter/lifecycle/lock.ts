@@ -1,6 +1,6 @@
 import { changeUntil, type Lease } from '../../model/changes.ts';
 import { groupsOf } from '../../model/collections.ts';
-import { type Clock, epochMs, isoAfter } from '../../model/time.ts';
+import { type Clock, epochMs, expiresAt, isoAfter } from '../../model/time.ts';
 import { sentBatches } from '../accounting/counts.ts';
 import type { Batch } from '../model/batch.ts';
 import type { Email } from '../model/email.ts';
@@ -58,7 +58,8 @@ function lock(email: Email, claim_id: string, { clock, limits }: LockDeps): Chan
     status: 'submitting',
     claim_id,
     submitting_at,
-    expires_at: Math.max(email.expires_at, keptFrom(now)),
+    // The links of its mails are valid as long as the row.
+    expires_at: Math.max(email.expires_at, expiresAt(now)),
     ...(window !== undefined && isNew && { delivery_deadline: isoAfter(now, window * 60_000) }),
   } as const;
   if (email.prepared !== undefined) return withNextAt(set, now.toISOString(), ['error', 'error_code', 'claim_until']);
@@ -96,11 +97,6 @@ async function resetBatch(batch: Batch, { batches }: LockDeps): Promise<void> {
 
 /** Changes of storage that one request makes at once: enough for a million recipients in seconds, few enough to throttle none. */
 const WRITE_CONCURRENCY = 20;
-
-const KEPT_MS = 2 * 365 * 86_400_000;
-
-/** TTL of an email that is sent at a time, in epoch seconds: the links of its mails are valid as long. */
-export const keptFrom = (at: Date): number => Math.floor((at.getTime() + KEPT_MS) / 1000);
 
 /** Partition of the active index: emails for which something has to be done. */
 const ACTIVE = 'active';

@@ -1,10 +1,11 @@
 import { changeUntil, LEASE } from '../../model/changes.ts';
 import { Problem } from '../../model/problem.ts';
+import { expiresAt } from '../../model/time.ts';
 import type { Email, EmailStatus } from '../model/email.ts';
 import type { Change, Schedules } from '../model/ports.ts';
 import { type AdvanceDeps, advance } from './advance.ts';
 import { askNow } from './holds.ts';
-import { keptFrom, type LockDeps, lockEmail, withNextAt } from './lock.ts';
+import { type LockDeps, lockEmail, withNextAt } from './lock.ts';
 
 export interface OperateDeps extends Omit<AdvanceDeps, 'batches'> {
   readonly batches: AdvanceDeps['batches'] & LockDeps['batches'];
@@ -31,7 +32,7 @@ export async function resumeEmail(email_id: string, deps: OperateDeps): Promise<
     const scheduled = found.status === 'pending' ? (found.scheduled_at ?? now) : now;
     if (!found.paused) return 'done';
     const at = scheduled > now ? scheduled : now;
-    const expires_at = Math.max(found.expires_at, keptFrom(new Date(at)));
+    const expires_at = Math.max(found.expires_at, expiresAt(new Date(at)));
     return withNextAt({ paused: false, expires_at, ...askNow(found, now) }, at);
   });
   return (await advance(email_id, deps)) ?? email;

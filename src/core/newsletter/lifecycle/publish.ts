@@ -2,12 +2,12 @@ import { changeUntil } from '../../model/changes.ts';
 import { defined } from '../../model/collections.ts';
 import { Problem } from '../../model/problem.ts';
 import { clip } from '../../model/text.ts';
-import { type Clock, isoAfter } from '../../model/time.ts';
+import { type Clock, expiresAt, isoAfter } from '../../model/time.ts';
 import type { Email, EmailContent } from '../model/email.ts';
 import type { JobLimits } from '../model/job-limits.ts';
 import { mergeFieldRefusal } from '../model/merge-fields.ts';
 import type { EmailStore, NewsletterQueues, Schedules } from '../model/ports.ts';
-import { keptFrom, withNextAt } from './lock.ts';
+import { withNextAt } from './lock.ts';
 
 /** A validated request: the newsletter exists, the segment parses, the sender is verified. */
 export interface Publication {
@@ -137,7 +137,7 @@ export function newEmail(publication: Publication, { clock, limits }: Pick<Publi
     delivery_window_minutes,
     created_at: at,
     updated_at: at,
-    expires_at: keptFrom(new Date(isLater ? scheduled_at : at)),
+    expires_at: expiresAt(new Date(isLater ? scheduled_at : at)),
   });
   return { ...row, ...withNextAt({}, next_at).set };
 }
