@@ -93,7 +93,7 @@ describe('an incident: one provider is down, and another refuses two notificatio
     expect(shown).toMatch(/error_message +.*503/);
     expect(shown).toMatch(/^ +1 .* FAILED +SERVER_OVERLOAD +503 /m);
     expect(shown).toContain('What to do: Check that the receiver is up, then redrive.');
-    expect(shown).toContain('To redrive: npm run ops -- dlq redrive --channel webhook --local');
+    expect(shown).toContain('All of webhook: npm run ops -- dlq redrive --channel webhook --local');
 
     expect(waiting).toMatch(/ SKIPPED +SERVER_OVERLOAD .* held: webhook#TENANT001@#shop is down$/m);
     expect(waiting).not.toContain('redrive');

@@ -1,4 +1,5 @@
 import { act, type Results } from '../../../application/chosen/actions.ts';
+import { shellCommand } from '../../../application/contract/choices.ts';
 import { showNotification } from '../../../application/notifications.ts';
 import type { RetryRecord } from '../../../core/model/notification.ts';
 import type { QueueMessage } from '../../../core/model/queue-message.ts';
@@ -9,7 +10,7 @@ import { COLORS } from '../../../terminal/colors.ts';
 import { EXIT_FAILED } from '../../../terminal/errors.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { fields, table } from '../../../terminal/table.ts';
-import { dropLettersNow, onDeployment, opsCommand, type Session } from '../../session/session.ts';
+import { dropLettersNow, onDeployment, type Session } from '../../session/session.ts';
 
 export const addShow = onDeployment({
   name: 'show',
@@ -42,9 +43,7 @@ function describe(
   ]);
   const steps = [
     ...(remedy === null ? [] : [`${COLORS.yellow('What to do')}: ${remedy}\n`]),
-    ...(state === 'dead'
-      ? [`${COLORS.yellow('To redrive')}: ${opsCommand(`dlq redrive --channel ${rest['channel']}`, session)}\n`]
-      : []),
+    ...nextSteps(notification, session).map(([purpose, command]) => `${COLORS.yellow(purpose)}: ${command}\n`),
   ];
   return [
     `${COLORS.bold(String(log_id))}  ${state}`,
@@ -52,6 +51,24 @@ function describe(
     attempts.length > 0 ? records : 'No attempt is recorded.\n',
     ...(steps.length > 0 ? [steps.join('')] : []),
   ].join('\n');
+}
+
+/** What to do by a command: each with its purpose. */
+function nextSteps(
+  { state, log_id, channel, failure_reason }: NotificationView,
+  { local }: Session,
+): readonly (readonly [purpose: string, command: string])[] {
+  const ids = [String(log_id)];
+  if (state === 'dead') {
+    return [
+      ['To redrive', shellCommand('retry', local, ['--redrive'], ids)],
+      [`All of ${channel}`, shellCommand('dlq redrive', local, ['--channel', String(channel)])],
+    ];
+  }
+  const isWrong = state === 'stopped' && failure_reason === 'INVALID_RECIPIENT';
+  return isWrong
+    ? [['To correct, with the address on stdin', shellCommand('correct', local, ['--recipient', '-'], ids)]]
+    : [];
 }
 
 /** The provider's answer, or what held the attempt: a provider that was down, or a budget. */

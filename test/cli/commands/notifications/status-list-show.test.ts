@@ -307,7 +307,7 @@ describe('show', () => {
     const { out } = await ops.run(['show', 'dead-1']);
     expect(out).toMatch(/^dead-1 {2}dead\n/);
     expect(out).toMatch(
-      /\nWhat to do: Check the integration.*\nTo redrive: npm run ops -- dlq redrive --channel slack\n$/,
+      /\nWhat to do: Check the integration.*\nTo redrive: npm run ops -- retry dead-1 --redrive\nAll of slack: npm run ops -- dlq redrive --channel slack\n$/,
     );
   });
 
@@ -344,6 +344,9 @@ describe('show', () => {
     ]);
     expect(out).not.toMatch(/^ {2}\w+ *$/m);
     expect(out).not.toContain('To redrive');
+    expect((await ops.run(['show', 'stopped-1'])).out).toMatch(
+      /\nTo correct, with the address on stdin: npm run ops -- correct stopped-1 --recipient -\n$/,
+    );
   });
 
   it('shows the last failure as its details describe it, with addresses masked', async () => {
