@@ -12,7 +12,7 @@ import {
 import { historyBucket, isGone, tenantKey, tenantOfKey } from '../core/model/history-index.ts';
 import type { IndexShards } from '../core/model/index-shards.ts';
 import type { ForeignRow } from '../core/model/notification.ts';
-import type { Clock } from '../core/model/time.ts';
+import { type Clock, DAY_MS } from '../core/model/time.ts';
 import { ALWAYS, matches, type Period, type SearchFilter } from '../core/operator/search-filter.ts';
 import { moment, placePart } from './contract/fields.ts';
 import {
@@ -74,7 +74,6 @@ const copiesPlace = v.strictObject({
   after: v.pipe(placePart, v.regex(/^#\d/)),
 });
 
-const DAY_MS = 86_400_000;
 const KINDS = { created: 'created', due: 'unfinished', dead: 'dead' } as const satisfies Record<string, ListKind>;
 
 /**

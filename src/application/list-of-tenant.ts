@@ -1,7 +1,7 @@
 import type * as v from 'valibot';
 import { publicState } from '../core/intake/public-state.ts';
 import { asNotification, type ForeignRow } from '../core/model/notification.ts';
-import { parseTime } from '../core/model/time.ts';
+import { DAY_MS, parseTime } from '../core/model/time.ts';
 import { type Period, periodOf } from '../core/operator/search-filter.ts';
 import { invalid } from '../http/check.ts';
 import type { querySchema } from './contract/api/intake.ts';
@@ -9,7 +9,6 @@ import { type ListDeps, listCopies, listNotifications, type NotificationPage } f
 
 export type TenantQuery = v.InferOutput<typeof querySchema>;
 
-const DAY_MS = 86_400_000;
 const DEFAULT_DAYS = 7;
 /** Each day of a period costs a few reads, even if nothing happened on it. */
 const MAX_DAYS = 31;

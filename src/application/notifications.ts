@@ -16,6 +16,7 @@ import {
 import { Problem } from '../core/model/problem.ts';
 import { type RowState, stateOf } from '../core/model/row-state.ts';
 import { withoutAddresses } from '../core/model/text.ts';
+import { DAY_MS } from '../core/model/time.ts';
 import type { AuditRecord } from '../core/operator/audit.ts';
 import { ALWAYS, matches, periodOf, type SearchFilter } from '../core/operator/search-filter.ts';
 import { type BreakerStatus, holderOf } from '../core/operator/views/held.ts';
@@ -33,8 +34,6 @@ import type { OperationFilter } from './contract/operations.ts';
 import type { OperatorDeps } from './deps.ts';
 import { listCopies, listNotifications } from './list-notifications.ts';
 import { breakersNow } from './overview.ts';
-
-const DAY_MS = 86_400_000;
 
 /** A filter of the contract as core understands it. @throws Problem for a recipient of any tenant, which only lists find */
 export function searchFilter(filter: OperationFilter): SearchFilter {

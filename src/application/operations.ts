@@ -3,7 +3,7 @@ import { CHANNELS } from '../core/model/channels.ts';
 import { INTAKE_API, type NotificationRow } from '../core/model/notification.ts';
 import { Problem } from '../core/model/problem.ts';
 import { stateOf } from '../core/model/row-state.ts';
-import { epochMs } from '../core/model/time.ts';
+import { epochMs, HOUR_MS } from '../core/model/time.ts';
 import {
   auditDetails,
   createOperation,
@@ -23,8 +23,6 @@ import { CONDITIONS, shellCommand } from './contract/choices.ts';
 import type { createOperationBody, OperationFilter, OperationView } from './contract/operations.ts';
 import type { OperatorDeps } from './deps.ts';
 import { searchFilter } from './notifications.ts';
-
-const HOUR_MS = 3_600_000;
 
 /** Bulk operations: made as a preview, started, paused, resumed, cancelled. */
 export interface OperationDeps extends OperatorDeps {

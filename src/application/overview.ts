@@ -6,7 +6,7 @@ import { getItems } from '../adapters/dynamodb/table/calls.ts';
 import { toForeignRow } from '../adapters/dynamodb/table/item.ts';
 import { queueCounts } from '../adapters/sqs/lanes.ts';
 import { CHANNELS, type Channel, channelsIn } from '../core/model/channels.ts';
-import type { Clock } from '../core/model/time.ts';
+import { type Clock, DAY_MS } from '../core/model/time.ts';
 import { type BreakerStatus, breakerStatus, HELD_COLUMNS, type Holders } from '../core/operator/views/held.ts';
 import { healthSince, integrationHealth } from '../core/operator/views/integration-health.ts';
 import {
@@ -28,7 +28,6 @@ const MOST_CAUSE_ROWS = 500;
 /** Sweeps of a day at the shortest schedule that makes sense for a chart: every five minutes. */
 const DAY_SWEEPS = 288;
 const SHOWN_SWEEPS = 10;
-const DAY_MS = 86_400_000;
 /** Milliseconds in which all pages that ask get the same answer. */
 const CACHED_MS = 2_000;
 

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { DAY_MS } from '../../core/model/time.ts';
 import { listAudit } from '../audit.ts';
 import { day, decisionBody, placePart } from '../contract/fields.ts';
 import { createdKey, createKeyBody, keyList, keysQuery, revokedKey } from '../contract/keys.ts';
@@ -65,8 +66,6 @@ const AUDIT = list('GET /api/audit', auditQuery, {
     return { entries: records, next_cursor: toCursor(next) };
   },
 });
-
-const DAY_MS = 86_400_000;
 
 /** The API keys of producers. */
 const KEY_ROUTES = [

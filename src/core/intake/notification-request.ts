@@ -4,7 +4,7 @@ import type { MessageFormat, RecipientType } from '../model/notification.ts';
 import type { FieldFault } from '../model/problem.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import { utf8Bytes } from '../model/text.ts';
-import { epochMs } from '../model/time.ts';
+import { DAY_MS, epochMs } from '../model/time.ts';
 
 /** A notification that a producer hands over, validated and with its defaults. Attribute names are the API's. */
 export interface NotificationRequest {
@@ -123,7 +123,6 @@ function isTarget(text: string): boolean {
 
 /** A row lives two years. A later scheduled time would leave too little of them for its history. */
 const LATEST_DAYS = 365;
-const DAY_MS = 86_400_000;
 
 /**
  * A notification whose scheduled time has passed is expired (his-notification-log-table.md, 業務ルール). The time counts as

@@ -43,7 +43,8 @@ function inZone(shown: Date, zone: string): Date {
   return before.getTime() === after.getTime() || isShown(before) || !isShown(after) ? before : after;
 }
 
-const DAY_MS = 86_400_000;
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 86_400_000;
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 

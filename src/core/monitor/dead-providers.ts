@@ -1,6 +1,6 @@
 import { type Breaker, heldNow, shownPhaseOf } from '../breaker/breaker.ts';
 import { clip } from '../model/text.ts';
-import { epochMs } from '../model/time.ts';
+import { DAY_MS, epochMs } from '../model/time.ts';
 import type { Notice } from './death-notice.ts';
 
 /** The breakers, and what was told of them. */
@@ -12,7 +12,6 @@ export interface DownProviders {
 
 /** Days after which a provider is told again, once each: whoever looks after it may have left, and nothing ends by itself. */
 const TOLD_AFTER_DAYS = [1, 3, 7] as const;
-const DAY_MS = 86_400_000;
 
 export interface ReportDownDeps {
   readonly providers: DownProviders;

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../model/time.ts';
 import { accountOf, type Fault, fault, type Stored, textOf } from './rules/row-rules.ts';
 import {
   type Letter,
@@ -112,7 +113,6 @@ function isLetterOf(row: Stored, { message_id, log_id, run_id }: Letter): boolea
   return log_id === row['log_id'] && (message_id === row['dead_message_id'] || run_id === row['dead_run_id']);
 }
 
-const DAY_MS = 86_400_000;
 /** The age, since it was first queued, at which SQS drops a message from a dead-letter queue. */
 const LETTER_KEPT_MS = 14 * DAY_MS;
 /** The longest time that a lane keeps a message: its letter may have been queued as long before its death. */

@@ -1,7 +1,7 @@
 import { DeleteItemCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { Guard } from '../../../core/model/row-change.ts';
-import type { Clock } from '../../../core/model/time.ts';
+import { type Clock, DAY_MS } from '../../../core/model/time.ts';
 import type { AuditLog, AuditPlace, AuditRecord, KnownRequest } from '../../../core/operator/audit.ts';
 import { ifConditionHolds } from '../table/calls.ts';
 import { putGuarded, updateItem } from '../table/guarded-update.ts';
@@ -11,7 +11,6 @@ import { getItem, query } from '../table/reads.ts';
 const KEPT_DAYS = 400;
 /** Days that the answer to a request is kept for its repetitions. */
 const ANSWERED_DAYS = 2;
-const DAY_MS = 86_400_000;
 const PAGE = 200;
 /** Days that one page of the list reads at most, so that a rare filter does not read a year. */
 const MOST_DAYS = 31;

@@ -1,7 +1,7 @@
 import type { DynamoDBClient, QueryCommandInput } from '@aws-sdk/client-dynamodb';
 import { tenantKey } from '../../../core/model/history-index.ts';
 import type { ForeignRow } from '../../../core/model/notification.ts';
-import { isoBefore, RETENTION_DAYS } from '../../../core/model/time.ts';
+import { DAY_MS, isoBefore, RETENTION_DAYS } from '../../../core/model/time.ts';
 import { ALWAYS, type Period, type SearchFilter } from '../../../core/operator/search-filter.ts';
 import type { WorkEntries } from '../../../core/operator/views/pipeline-status.ts';
 import { HISTORY_INDEX, WORK_INDEX } from '../schema.ts';
@@ -107,8 +107,6 @@ export function* daysOf({ from, to }: Period, now: Date): Generator<string, void
   const first = Math.max(Date.parse(from.slice(0, 10)), last - (RETENTION_DAYS + 2) * DAY_MS);
   for (let day = last; day >= first; day -= DAY_MS) yield new Date(day).toISOString().slice(0, 10);
 }
-
-const DAY_MS = 86_400_000;
 
 /** A condition on projected attributes, which the index decides without the row being read. */
 interface IndexFilter {

@@ -3,6 +3,7 @@ import { DEFAULT_RATE_LIMIT } from '../../../adapters/api-keys/api-key.ts';
 import type { CreatedKey } from '../../../application/contract/keys.ts';
 import { createKey, listKeys, revokeKey, rotateKey } from '../../../application/keys.ts';
 import { SCOPES, type Scope } from '../../../core/intake/api-scopes.ts';
+import { DAY_MS } from '../../../core/model/time.ts';
 import { required, value } from '../../../terminal/command.ts';
 import { parseCount, parseDuration, parseId } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
@@ -67,8 +68,6 @@ export const addKeysList = onDeployment({
     });
   },
 });
-
-const DAY_MS = 86_400_000;
 
 export const addKeysRotate = onDeployment({
   name: 'rotate',

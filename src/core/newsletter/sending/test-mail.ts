@@ -1,6 +1,6 @@
 import { defined } from '../../model/collections.ts';
 import { Problem } from '../../model/problem.ts';
-import type { Clock } from '../../model/time.ts';
+import { type Clock, HOUR_MS } from '../../model/time.ts';
 import type { Email, EmailContent } from '../model/email.ts';
 import { mergeValues } from '../model/merge-fields.ts';
 import type { NewsletterStore } from '../model/ports.ts';
@@ -48,7 +48,6 @@ const WAIT_MS = 10_500;
 const LEAST_WAIT_MS = 50;
 /** Test mails of a tenant per hour: enough to look at a post, and no way to send one without its unsubscribe links. */
 const MOST_TESTS = 100;
-const HOUR_MS = 3_600_000;
 
 /**
  * Sends the post with sample values to a few addresses, but to none that is suppressed. No recipient is counted, and the

@@ -1,5 +1,5 @@
 import { changeUntil } from '../../model/changes.ts';
-import type { Clock } from '../../model/time.ts';
+import { type Clock, DAY_MS } from '../../model/time.ts';
 
 /** What is kept of a sending domain: one item for all newsletters and tenants that use it. */
 export interface DomainWarming {
@@ -133,8 +133,6 @@ export class WarmedMails {
     await this.#warming.settle(this.#domain, day, { unused: Math.max(0, unused), sent }, this.#by);
   }
 }
-
-const DAY_MS = 86_400_000;
 
 const dayOf = (time: Date): string => time.toISOString().slice(0, 10);
 

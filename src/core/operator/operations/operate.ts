@@ -1,6 +1,6 @@
 import { changeUntil, isLeased, LEASE } from '../../model/changes.ts';
 import { Problem } from '../../model/problem.ts';
-import type { Clock } from '../../model/time.ts';
+import { type Clock, HOUR_MS } from '../../model/time.ts';
 import {
   applyRequestedStop,
   failed,
@@ -154,8 +154,6 @@ function boundsOf({ kind, filter, limit, max_age_ms, include_stopped, ...to }: B
     }),
   );
 }
-
-const HOUR_MS = 3_600_000;
 
 /** What an operation is bound to, for the audit: a recipient only by its hash. */
 export function auditDetails(operation: Bounds & Pick<Operation, 'asked' | 'rate'>): object {

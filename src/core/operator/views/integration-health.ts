@@ -2,10 +2,9 @@ import { createdAt } from '../../model/history-index.ts';
 import { asNotification, type ForeignRow } from '../../model/notification.ts';
 import { stateOf } from '../../model/row-state.ts';
 import { withoutAddresses } from '../../model/text.ts';
-import { epochMs } from '../../model/time.ts';
+import { epochMs, HOUR_MS } from '../../model/time.ts';
 import { integrationOf } from '../search-filter.ts';
 
-const HOUR_MS = 3_600_000;
 const HEALTH_HOURS = 24;
 
 /** The beginning of the hours that the day of a reading has. */
