@@ -31,7 +31,7 @@ const columns = (names: ReadonlyMap<string, string>): readonly Column<ListedEmai
     title: t('Segment'),
     yields: 1,
     width: 'minmax(6rem, 1fr)',
-    cell: ({ segment }) => <code class="truncate">{segment ?? 'everyone'}</code>,
+    cell: ({ segment }) => <code class="truncate">{segment ?? t('everyone')}</code>,
   },
   {
     title: t('Recipients'),

@@ -183,7 +183,7 @@ function Preview({ operation: { kind, cut_off, sample }, counts: { matched, take
         <ul class="reasons">
           {reasons.map(([reason, number]) => (
             <li key={reason}>
-              <strong>{count(number)}</strong> {exclusionWord(reason)}
+              {rich('{n} {why}', { n: <strong>{count(number)}</strong>, why: exclusionWord(reason) })}
             </li>
           ))}
         </ul>
