@@ -42,7 +42,9 @@ Examples:
     const period = from === undefined && to === undefined ? {} : periodIn(options, session.clock());
     const query = { ...(await filterOf(options, session)), ...period, ...page };
     const { notifications, next_cursor } = await findNotifications(query, session).catch(badCursor);
-    const none = 'Nothing matches. Without --from the list covers the last 24 hours.';
+    const isOfAnyAge = status === 'dead' || UNFINISHED_STATUSES.some((one) => one === status);
+    const isDefault = !isOfAnyAge && from === undefined && to === undefined;
+    const none = `Nothing matches.${isDefault ? ' Without --from the list covers the last 24 hours.' : ''}`;
     const text = (name: string) => (row: NotificationView) => row[name] as string | undefined;
     const isTable = printList(session, { notifications, next_cursor }, notifications, none, [
       ['log_id', text('log_id')],

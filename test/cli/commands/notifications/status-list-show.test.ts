@@ -284,9 +284,17 @@ describe('list', () => {
   });
 
   it('says which period it covers if nothing matches', async () => {
-    const { code, err } = await ops.run(['list', '--tenant', 'nobody']);
-    expect(code).toBe(0);
-    expect(err).toContain('Nothing matches');
+    const saidOf = async (...args: string[]) => {
+      const { code, err } = await ops.run(['list', '--tenant', 'nobody', ...args]);
+      return [code, err];
+    };
+    expect(await saidOf()).toEqual([0, 'Nothing matches. Without --from the list covers the last 24 hours.\n']);
+    for (const args of [
+      ['--status', 'held'],
+      ['--status', 'dead'],
+      ['--from', '2d'],
+    ])
+      expect(await saidOf(...args)).toEqual([0, 'Nothing matches.\n']);
   });
 });
 
