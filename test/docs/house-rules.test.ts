@@ -11,10 +11,9 @@ import { PROJECT_ROOT } from '../support/project-root.ts';
  * import of rows and the client's CommonJS.
  */
 const CEILINGS: Readonly<Record<string, number>> = {
-  'lines of the product': 86_400,
-  'lines of tools/ and examples/': 17_150,
-  'source files': 885,
-  'files that functions/console-api loads': 131,
+  'lines of the product': 86_152,
+  'lines of tools/ and examples/': 17_080,
+  'source files': 876,
 };
 
 const filesWith = (files: readonly string[], pattern: RegExp) =>
