@@ -259,5 +259,5 @@ it('goes on where an interrupted run stopped, and counts nothing twice', async (
   const [, id = ''] = /verify --resume (\S+) --local/.exec(stopped.err) ?? [];
   expect(await verify('--resume', id)).toMatchObject({ code: 0, equation: EQUATION, records_checked: 12, emails: 1 });
   const again = await ops.run(['verify', '--local', '--resume', id]);
-  expect(again).toMatchObject({ code: 2, err: expect.stringContaining('start anew') });
+  expect(again).toMatchObject({ code: 2, err: expect.stringContaining('start a new one') });
 });

@@ -286,7 +286,7 @@ describe('a dry run', () => {
       expect((await publish({ ...POST, body: 'Hello', dry_run: true }, 'large')).body).toEqual(body);
       expect(await publish({ ...POST, body: 'Other', dry_run: true }, 'large')).toMatchObject({
         status: 409,
-        body: { detail: expect.stringContaining('goes on under this Idempotency-Key') },
+        body: { detail: expect.stringContaining('in progress under this Idempotency-Key') },
       });
       expect(world.emails.queued).toEqual([message]);
       const shown = (by = key) => world.call('GET', `/v1/emails/${body.email_id}/dry-run`, { key: by });
