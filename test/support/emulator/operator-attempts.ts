@@ -56,6 +56,9 @@ export const OPERATOR_ATTEMPTS: Readonly<Record<string, Attempt>> = {
   // Before a replay, which deletes the letters of what it takes.
   'dlq list': { args: () => ['dlq', 'list'] },
   'dlq show': { args: () => ['dlq', 'show', 'dead-drop'] },
+  // The emulator authorizes the call before it finds out that it has no such action.
+  'dlq redrive': { args: () => ['dlq', 'redrive', '--channel', 'webhook', '--yes'], refused: 'InvalidAction' },
+  'dlq drop': { args: () => ['dlq', 'drop', 'dead-drop', '--yes'] },
   replay: { args: () => ['replay', '--channel', 'webhook', '--error-type', 'AUTH_FAILED', '--yes'] },
   reconcile: { args: () => ['reconcile', '--dry-run'] },
   verify: { args: () => ['verify', '--letters'] },
@@ -74,9 +77,6 @@ export const OPERATOR_ATTEMPTS: Readonly<Record<string, Attempt>> = {
   'outcomes resend': {
     args: () => ['outcomes', 'resend', '--from', '1d', '--to', new Date(Date.now() + MINUTES).toISOString()],
   },
-  // The emulator authorizes the call before it finds out that it has no such action.
-  'dlq redrive': { args: () => ['dlq', 'redrive', '--channel', 'webhook', '--yes'], refused: 'InvalidAction' },
-  'dlq drop': { args: () => ['dlq', 'drop', '--channel', 'webhook', '--all', '--yes'] },
   'rows import': {
     args: (world) => {
       const his = {
