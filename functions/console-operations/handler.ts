@@ -11,7 +11,7 @@ import { createOperationRows } from '../../src/adapters/dynamodb/operator/operat
 import { replacedLetters } from '../../src/adapters/sqs/dead-letters.ts';
 import { createSweepLanes } from '../../src/adapters/sqs/lanes.ts';
 import { CHANNELS, type Channel } from '../../src/core/model/channels.ts';
-import { briefly } from '../../src/core/operator/dead-letters/dead-letter.ts';
+import { briefly, lettersStay } from '../../src/core/operator/dead-letters/dead-letter.ts';
 import { isActive } from '../../src/core/operator/operations/operation.ts';
 import { type RunDeps, runOperation } from '../../src/core/operator/operations/run-operation.ts';
 import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
@@ -83,11 +83,7 @@ export const handler = bindFunction(consoleOperationsEnv, (env, observability) =
   const corrections = createCorrectionStore({ client: dynamodb, tables, sealer, hashKey, clock });
   const shards = createShardMark(dynamodb, env.PIPELINE_STATE_TABLE);
   const rows = createOperatorRows(dynamodb, env.NOTIFICATION_LOG_TABLE, clock);
-  const onFault = (error: unknown, channel: Channel) =>
-    observability.logger.warn(
-      `dead letters of ${channel} stay: dlq drop --channel ${channel} --stale deletes them`,
-      error as Error,
-    );
+  const onFault = (error: unknown, channel: Channel) => observability.logger.warn(lettersStay(channel), error as Error);
   const deps: OperationsDeps = {
     operations: createOperationStore(dynamodb, env.PIPELINE_STATE_TABLE),
     candidates: createOperationRows(dynamodb, env.NOTIFICATION_LOG_TABLE, clock, shards.read),

@@ -9,6 +9,7 @@ import { createConsole, refuse } from '../../../src/application/console.ts';
 import type { AnyRoute, Caller } from '../../../src/application/route.ts';
 import type { Channel } from '../../../src/core/model/channels.ts';
 import { jsonObject } from '../../../src/core/model/text.ts';
+import { lettersStay } from '../../../src/core/operator/dead-letters/dead-letter.ts';
 import { HistoryUnavailableError } from '../../../src/core/operator/views/outcome-series.ts';
 import { type HttpAnswer, type HttpRequest, requestOf, resultOf } from '../../../src/http/kernel.ts';
 import { createApiDynamoDb } from '../runtime/clients/dynamodb.ts';
@@ -64,9 +65,9 @@ export const bindConsole = (routes: readonly AnyRoute[]) =>
       const MessageBody = JSON.stringify({ letters });
       await sqs
         .send(new SendMessageCommand({ QueueUrl: env.OPERATIONS_QUEUE, MessageBody, DelaySeconds }))
-        .catch((error: Error) =>
-          logger.warn(`letters of ${letters.channels} stay; dlq drop --stale deletes them`, error),
-        );
+        .catch((error: Error) => {
+          for (const channel of letters.channels) logger.warn(lettersStay(channel), error);
+        });
     };
     const startVerification = async () =>
       (await import('../runtime/clients/lambda.ts')).invokeAgain({ continued: true }, env.VERIFY_FUNCTION);

@@ -145,11 +145,8 @@ export function replacedLetters({ sqs, queues, rows, onFault }: ReplacedDeps): D
           })),
         );
         const found = met.filter(({ letter, row }) => isReplaced(letter, row, taken));
-        await deleteLetters(
-          sqs,
-          url,
-          found.map(({ letter }) => letter),
-        );
+        const replaced = found.map(({ letter }) => letter);
+        await deleteLetters(sqs, url, replaced);
         for (const { letter, row } of found) {
           gone.add(letter.message_id);
           if (isTaken(letter, row, taken)) left -= 1;

@@ -60,6 +60,10 @@ export interface Taken {
 /** Deletes the letters of what was taken. Never rejects: they are without effect. */
 export type DropReplaced = (taken: Taken, isStopping: () => boolean) => Promise<void>;
 
+/** For the log, where letters could not be deleted. */
+export const lettersStay = (channel: Channel): string =>
+  `dead letters of ${channel} stay: dlq drop --channel ${channel} --stale deletes them`;
+
 /** Milliseconds for the letters of chosen notifications. Where thousands lie, one less shows nobody anything. */
 const WALK_MS = 20_000;
 
