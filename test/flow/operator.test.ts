@@ -6,22 +6,7 @@ import { eventually } from '../support/local/tiny-app.ts';
 // Some commands run in a process of their own, which takes a second or more to start.
 vi.setConfig({ testTimeout: 90_000 });
 const flow = new Flow();
-const at = (path: string) => `${flow.endpoints.endpoints.simulator}${path}`;
 const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString();
-const row = (log_id: string, changes: Record<string, unknown> = {}) => ({
-  log_id,
-  tenant_id: 'TENANT001',
-  notification_type: 'WEBHOOK',
-  recipient_address: at(`/webhook/ok/${log_id}`),
-  message_body: `本文 ${log_id}`,
-  send_status: 'FAILED',
-  ...changes,
-});
-
-const status = (log_id: string, expected: string) =>
-  eventually(async () => ((await flow.row(log_id))['send_status'] === expected ? true : undefined), 30_000);
-const accepted = async (log_id: string) =>
-  (await flow.received(`log_id=${log_id}`)).filter((request) => request.accepted).length;
 
 beforeAll(() => flow.start({ baseIntervalSeconds: 0.5 }), 180_000);
 afterAll(() => flow.end(), 60_000);
@@ -29,8 +14,12 @@ afterAll(() => flow.end(), 60_000);
 describe('an operator', () => {
   it('finds the cause of a dead letter, redrives it, and it is delivered once', async () => {
     await flow.put([
-      row('o-dead', { recipient_address: at('/webhook/flaky-1/o-dead'), max_retry_count: 0, send_status: 'PENDING' }),
-      row('o-ok'),
+      flow.webhook('o-dead', {
+        recipient_address: flow.at('/webhook/flaky-1/o-dead'),
+        max_retry_count: 0,
+        send_status: 'PENDING',
+      }),
+      flow.webhook('o-ok'),
     ]);
     expect((await flow.job('--wait')).outcomes).toEqual({ SUCCESS: 1, FAILED: 1 });
     await eventually(async () => ((await flow.deadLetters('webhook')) === 1 ? true : undefined), 30_000);
@@ -51,8 +40,8 @@ describe('an operator', () => {
     expect(await flow.opsJson('dlq', 'list')).toMatchObject({ dead_letters: [{ log_id: 'o-dead', state: 'redrive' }] });
 
     expect(await flow.opsJson('dlq', 'redrive', '--channel', 'webhook', '--yes')).toEqual({ moved: 1 });
-    await status('o-dead', 'SUCCESS');
-    expect(await accepted('o-dead')).toBe(1);
+    await flow.until('o-dead', 'SUCCESS');
+    expect(await flow.accepted('o-dead')).toBe(1);
     expect((await flow.row('o-dead'))['redrive_count']).toBe(1);
     expect(await flow.ops('dlq', 'redrive', '--channel', 'webhook', '--yes')).toMatchObject({
       code: 0,
@@ -65,11 +54,11 @@ describe('an operator', () => {
   });
 
   it('corrects a wrong recipient, and the notification goes there, once, and not by an integration that its tenant has not', async () => {
-    await flow.put([row('c-wrong', { recipient_address: at('/webhook/gone/c-wrong') })]);
+    await flow.put([flow.webhook('c-wrong', { recipient_address: flow.at('/webhook/gone/c-wrong') })]);
     await flow.job('--wait');
     expect(await flow.row('c-wrong')).toMatchObject({ failure_reason: 'INVALID_RECIPIENT' });
     const correct = (...more: string[]) =>
-      flow.opsInput(at('/webhook/ok/c-wrong'), 'correct', 'c-wrong', '--recipient', '-', ...more);
+      flow.opsInput(flow.at('/webhook/ok/c-wrong'), 'correct', 'c-wrong', '--recipient', '-', ...more);
     expect(await correct('--integration', 'nobodys')).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('--integration cannot be used'),
@@ -77,14 +66,14 @@ describe('an operator', () => {
     const corrected = await correct('--json');
     expect(JSON.parse(corrected.stdout)).toMatchObject({ log_id: 'c-wrong', result: 'queued' });
     expect(corrected.stdout).not.toContain('/webhook/ok');
-    await status('c-wrong', 'SUCCESS');
-    expect(await accepted('c-wrong')).toBe(1);
+    await flow.until('c-wrong', 'SUCCESS');
+    expect(await flow.accepted('c-wrong')).toBe(1);
     const { attempts } = await flow.opsJson<{ attempts: object[] }>('show', 'c-wrong');
     expect(attempts).toMatchObject([{ retry_status: 'FAILED' }, { retry_status: 'SUCCESS', trigger: 'manual' }]);
   });
 
   it('finds a recipient’s notifications by its hash', async () => {
-    const address = at('/webhook/ok/o-ok');
+    const address = flow.at('/webhook/ok/o-ok');
     const found = await flow.opsJson<{ notifications: object[] }>(
       'list',
       '--tenant',
@@ -96,7 +85,10 @@ describe('an operator', () => {
   });
 
   it('retries a waiting notification now, and cancels one for good', async () => {
-    await flow.put([row('w-1', { next_retry_at: inAnHour() }), row('w-2', { next_retry_at: inAnHour() })]);
+    await flow.put([
+      flow.webhook('w-1', { next_retry_at: inAnHour() }),
+      flow.webhook('w-2', { next_retry_at: inAnHour() }),
+    ]);
     const [lane] = (await flow.opsJson<LaneStatus[]>('status')).filter(({ waiting }) => waiting > 0);
     expect(lane).toMatchObject({ channel: 'webhook', waiting: 2 });
     expect(await flow.opsJson('cancel', 'w-2')).toEqual({ results: [{ log_id: 'w-2', result: 'cancelled' }] });
@@ -107,21 +99,21 @@ describe('an operator', () => {
     expect(await flow.row('w-2')).toMatchObject({ send_status: 'FAILED', failure_reason: 'CANCELLED' });
     expect(await flow.job('--wait')).toMatchObject({ due: 0 });
     expect(await flow.job('--force-retry', '--wait')).toMatchObject({ due: 0 });
-    expect(await accepted('w-2')).toBe(0);
+    expect(await flow.accepted('w-2')).toBe(0);
   });
 
   it('replays the dead, also when the command is killed: none is skipped, none is repeated', async () => {
     const ids = Array.from({ length: 40 }, (_, i) => `r-${i}`);
     await flow.put([
       ...ids.map((log_id) =>
-        row(log_id, {
-          recipient_address: at(`/webhook/flaky-1/${log_id}`),
+        flow.webhook(log_id, {
+          recipient_address: flow.at(`/webhook/flaky-1/${log_id}`),
           max_retry_count: 0,
           send_status: 'PENDING',
           tenant_id: 'REPLAYED',
         }),
       ),
-      row('r-gone', { recipient_address: at('/webhook/gone'), tenant_id: 'REPLAYED' }),
+      flow.webhook('r-gone', { recipient_address: flow.at('/webhook/gone'), tenant_id: 'REPLAYED' }),
     ]);
     expect((await flow.job('--wait', '--tenant=REPLAYED')).outcomes).toEqual({ FAILED: 41 });
     const args = ['replay', '--tenant', 'REPLAYED', '--rate', '10'];
@@ -146,8 +138,8 @@ describe('an operator', () => {
     expect(again).toMatchObject({ sent: 40 - sent, excluded: { INVALID_RECIPIENT: 1 } });
     // A notification that was revived without a message is due, and the sweep queues it.
     await flow.job('--wait', '--tenant=REPLAYED');
-    for (const log_id of ids) await status(log_id, 'SUCCESS');
-    const counts = await Promise.all(ids.map(accepted));
+    for (const log_id of ids) await flow.until(log_id, 'SUCCESS');
+    const counts = await Promise.all(ids.map((one) => flow.accepted(one)));
     expect(counts.every((count) => count === 1)).toBe(true);
     expect(await flow.opsJson(...args, '--dry-run')).toMatchObject({ to_send: 0 });
   }, 180_000);

@@ -21,7 +21,6 @@ const foreign = (log_id: string, notification_type: string, recipient_address: s
   send_status: 'FAILED',
   ...changes,
 });
-const at = (path: string) => `${flow.endpoints.endpoints.simulator}${path}`;
 const indexed = (log_id: string) =>
   eventually(async () => ((await flow.row(log_id))['send_status'] === undefined ? undefined : true), 30_000);
 const consoleAnswer = async (path: string) => {
@@ -43,9 +42,9 @@ describe.skipIf(!process.env['WITH_PARTS'])('a stage with fewer parts', () => {
       'send-webhook',
     ]);
     await flow.put([
-      foreign('p-ok', 'WEBHOOK', at('/webhook/ok/p')),
-      foreign('p-flaky', 'WEBHOOK', at('/webhook/flaky-1/p'), { send_status: 'PENDING' }),
-      foreign('p-dead', 'WEBHOOK', at('/webhook/flaky-1/q'), { send_status: 'PENDING', max_retry_count: 0 }),
+      foreign('p-ok', 'WEBHOOK', flow.at('/webhook/ok/p')),
+      foreign('p-flaky', 'WEBHOOK', flow.at('/webhook/flaky-1/p'), { send_status: 'PENDING' }),
+      foreign('p-dead', 'WEBHOOK', flow.at('/webhook/flaky-1/q'), { send_status: 'PENDING', max_retry_count: 0 }),
       foreign('p-mail', 'EMAIL', 'somebody@example.com', { subject: 'Hi' }),
     ]);
     await eventually(async () => (await flow.row('p-mail'))['failure_reason'], 30_000);
@@ -79,7 +78,7 @@ describe.skipIf(!process.env['WITH_PARTS'])('a stage with fewer parts', () => {
 
   it('has all commands and screens by default, with fewer alarms', async () => {
     await start('default');
-    await flow.put([foreign('p-default', 'WEBHOOK', at('/webhook/ok/d'))]);
+    await flow.put([foreign('p-default', 'WEBHOOK', flow.at('/webhook/ok/d'))]);
     await indexed('p-default');
     expect((await flow.job('--wait')).outcomes).toEqual({ SUCCESS: 1 });
     expect((await consoleAnswer('/api/session')).body).not.toHaveProperty('lacks');

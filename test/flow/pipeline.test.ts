@@ -25,9 +25,6 @@ const row = (log_id: string, changes: Record<string, unknown> = {}) => ({
   created_at: new Date().toISOString(),
   ...changes,
 });
-const at = (path: string) => `${flow.endpoints.endpoints.simulator}${path}`;
-const status = (log_id: string, expected: string) =>
-  eventually(async () => ((await flow.row(log_id))['send_status'] === expected ? expected : undefined), 30_000);
 
 beforeAll(() => flow.start({ baseIntervalSeconds: BASE_SECONDS }), 180_000);
 afterAll(() => flow.end(), 60_000);
@@ -54,7 +51,7 @@ describe('batch-952-notification-retry.md', () => {
       row('f-teams', {
         notification_type: 'TEAMS',
         recipient_type: 'CHANNEL',
-        recipient_address: at('/teams/ok/f-teams'),
+        recipient_address: flow.at('/teams/ok/f-teams'),
       }),
       row('f-pending', { send_status: 'PENDING', send_attempts: 0 }),
     ]);
@@ -89,26 +86,26 @@ describe('batch-952-notification-retry.md', () => {
     await flow.put([row('f-soon', { next_retry_at })]);
     await eventually(async () => ((await flow.row('f-soon'))['work_queue'] === undefined ? undefined : true));
     expect(await flow.invoke('dispatcher', { ahead: true })).toMatchObject({ due: 0, ahead: 1 });
-    await status('f-soon', 'SUCCESS');
+    await flow.until('f-soon', 'SUCCESS');
     const [{ retry_at = '' } = {}] = await flow.records('f-soon');
     expect(Date.parse(String(retry_at)) - Date.parse(next_retry_at)).toBeGreaterThanOrEqual(0);
   });
 
   it('§2, §5, §6: failures are retried after the backoff, stopped, or dead letters', async () => {
     await flow.put([
-      row('x-flaky', { recipient_address: at('/webhook/flaky-2/x') }),
-      row('x-limited', { recipient_address: at('/webhook/rate-limit-1/x') }),
-      row('x-gone', { recipient_address: at('/webhook/gone') }),
+      row('x-flaky', { recipient_address: flow.at('/webhook/flaky-2/x') }),
+      row('x-limited', { recipient_address: flow.at('/webhook/rate-limit-1/x') }),
+      row('x-gone', { recipient_address: flow.at('/webhook/gone') }),
       row('x-slack', {
         notification_type: 'SLACK',
         recipient_address: '#missing',
         integration_config_id: 'local-slack',
       }),
       row('x-mail', { notification_type: 'EMAIL', recipient_address: 'unauthorized+1@example.com' }),
-      row('x-down', { recipient_address: at('/webhook/status-503'), max_retry_count: 2 }),
+      row('x-down', { recipient_address: flow.at('/webhook/status-503'), max_retry_count: 2 }),
     ]);
     await flow.job('--wait');
-    await status('x-flaky', 'SUCCESS');
+    await flow.until('x-flaky', 'SUCCESS');
     const tries = await flow.records('x-flaky');
     expect(tries.map(({ retry_status }) => retry_status)).toEqual(['FAILED', 'FAILED', 'SUCCESS']);
     // §5.1: base × 2ⁿ and a jitter as long; §6.1: an overloaded server gets twice the time.
@@ -118,7 +115,7 @@ describe('batch-952-notification-retry.md', () => {
       expect(waits_ms).toBeGreaterThanOrEqual(least_ms);
       expect(waits_ms, 'the attempt included').toBeLessThan(2 * least_ms + 2_000);
     }
-    await status('x-limited', 'SUCCESS');
+    await flow.until('x-limited', 'SUCCESS');
     expect(await flow.row('x-limited'), '§6.1: a rate limit uses up no retry').toMatchObject({ retry_count: 1 });
     expect(await flow.row('x-gone')).toMatchObject({ send_status: 'FAILED', failure_reason: 'INVALID_RECIPIENT' });
     expect(await flow.row('x-slack')).toMatchObject({
@@ -126,7 +123,7 @@ describe('batch-952-notification-retry.md', () => {
       failure_reason: 'INVALID_RECIPIENT',
       error_message: expect.stringContaining('channel_not_found'),
     });
-    await status('x-down', 'FAILED');
+    await flow.until('x-down', 'FAILED');
     expect(await flow.row('x-down')).toMatchObject({
       failure_reason: 'MAX_RETRIES',
       error_type: 'SERVER_OVERLOAD',
@@ -176,7 +173,7 @@ describe('batch-952-notification-retry.md', () => {
 
   it('§7 --max-retry-count replaces the limit; --force-retry ignores it and also takes the dead', async () => {
     const only = '--tenant=FORCED';
-    const recipient_address = at('/webhook/flaky-2/m');
+    const recipient_address = flow.at('/webhook/flaky-2/m');
     await flow.put([row('m-1', { tenant_id: 'FORCED', recipient_address, max_retry_count: 5 })]);
     expect((await flow.job('--max-retry-count=1', only, '--wait')).outcomes).toEqual({ FAILED: 1 });
     expect(await flow.row('m-1')).toMatchObject({
@@ -281,7 +278,10 @@ describe('his-notification-log-table.md', () => {
   it('カラム定義 暗号化必須: recipient, subject and body are in no log, queue or dead letter', async () => {
     await flow.put([
       row('p-1', { notification_type: 'EMAIL', recipient_address: PRIVATE.recipient, message_body: PRIVATE.body }),
-      row('p-2', { recipient_address: at(`/webhook/unauthorized/${PRIVATE.recipient}`), message_body: PRIVATE.body }),
+      row('p-2', {
+        recipient_address: flow.at(`/webhook/unauthorized/${PRIVATE.recipient}`),
+        message_body: PRIVATE.body,
+      }),
     ]);
     await flow.job('--wait');
     expect(await flow.row('p-1')).toMatchObject({ send_status: 'SUCCESS' });

@@ -6,20 +6,6 @@ import { ended } from '../support/newsletter/flow/sent-newsletter.ts';
 
 // A stage of its own: what operators did within a minute of each other a person has to order.
 const flow = new Flow();
-const at = (path: string) => `${flow.endpoints.endpoints.simulator}${path}`;
-const row = (log_id: string, changes: Record<string, unknown> = {}) => ({
-  log_id,
-  tenant_id: 'TENANT001',
-  notification_type: 'WEBHOOK',
-  recipient_address: at(`/webhook/ok/${log_id}`),
-  message_body: `本文 ${log_id}`,
-  send_status: 'FAILED',
-  ...changes,
-});
-const status = (log_id: string, expected: string) =>
-  eventually(async () => ((await flow.row(log_id))['send_status'] === expected ? true : undefined), 30_000);
-const accepted = async (log_id: string) =>
-  (await flow.received(`log_id=${log_id}`)).filter((request) => request.accepted).length;
 
 const READERS = ['r-1@example.com', 'r-2@example.com', 'r-3@example.com'];
 /** A request of a producer. @returns the log_id */
@@ -28,7 +14,7 @@ const ask = async (path: string, more: object = {}): Promise<string> => {
   const answer = await fetch(`${flow.endpoints.endpoints.api}/v1/notifications`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'idempotency-key': path },
-    body: JSON.stringify({ channel: 'webhook', recipient: at(`/webhook/${path}`), body: 'text', ...more }),
+    body: JSON.stringify({ channel: 'webhook', recipient: flow.at(`/webhook/${path}`), body: 'text', ...more }),
   });
   return ((await answer.json()) as { log_id: string }).log_id;
 };
@@ -42,15 +28,15 @@ it('restores a log that was lost, beside requests, redrives and a mailing: nothi
   const client = new NewsletterClient(flow);
   await client.setUp(READERS.map((email) => ({ email })));
   await flow.put([
-    ...['lost-sent', 'lost-cancelled', 'lost-waits'].map((log_id) => row(log_id, later)),
-    row('lost-over', {
+    ...['lost-sent', 'lost-cancelled', 'lost-waits'].map((log_id) => flow.webhook(log_id, later)),
+    flow.webhook('lost-over', {
       ...later,
-      ...{ max_retry_count: 1, recipient_address: at('/webhook/gone/lost-over'), fallback_channel: 'teams' },
-      fallback_recipient: at('/teams/ok/lost-over'),
+      ...{ max_retry_count: 1, recipient_address: flow.at('/webhook/gone/lost-over'), fallback_channel: 'teams' },
+      fallback_recipient: flow.at('/teams/ok/lost-over'),
     }),
     ...['lost-redriven', 'lost-dead'].map((log_id) =>
-      row(log_id, {
-        recipient_address: at(`/webhook/flaky-1/${log_id}`),
+      flow.webhook(log_id, {
+        recipient_address: flow.at(`/webhook/flaky-1/${log_id}`),
         max_retry_count: 0,
         send_status: 'PENDING',
       }),
@@ -68,8 +54,8 @@ it('restores a log that was lost, beside requests, redrives and a mailing: nothi
   await flow.opsJson('retry', 'lost-sent', 'lost-over', '--wait');
   await flow.opsJson('retry', 'lost-redriven', '--redrive', '--wait');
   await flow.opsJson('cancel', 'lost-cancelled');
-  await status('lost-over-fallback', 'SUCCESS');
-  await status(asked_ok, 'SUCCESS');
+  await flow.until('lost-over-fallback', 'SUCCESS');
+  await flow.until(asked_ok, 'SUCCESS');
   await flow.loseLog((log_id) => log_id.startsWith('lost-') || [asked_ok, asked_later].includes(log_id));
   const restore = ['restore', '--log', 'restored-log', '--restored-to', restored_to, '--yes'];
   const answer = await flow.opsJson<{ rows: object; asked: object[]; verified: object }>(...restore);
@@ -79,15 +65,17 @@ it('restores a log that was lost, beside requests, redrives and a mailing: nothi
     verified: { holds: true },
   });
   await flow.job('--wait');
-  expect(await accepted(asked_later)).toBe(0);
+  expect(await flow.accepted(asked_later)).toBe(0);
   await flow.opsJson('retry', asked_later, '--wait');
   expect(await flow.row('lost-waits')).toMatchObject({ send_status: 'FAILED', work_at: later.next_retry_at });
   expect(await flow.row('lost-cancelled')).toMatchObject({ failure_reason: 'CANCELLED' });
   expect(await flow.row('lost-over-fallback')).toMatchObject({ send_status: 'SUCCESS' });
   expect(await flow.row('lost-dead')).toMatchObject({ failure_reason: 'MAX_RETRIES' });
   const once = ['lost-sent', 'lost-redriven', asked_ok, asked_later];
-  expect(await Promise.all(once.map(accepted))).toEqual([1, 1, 1, 1]);
-  expect(await Promise.all(['lost-cancelled', 'lost-waits', 'lost-dead'].map(accepted))).toEqual([0, 0, 0]);
+  expect(await Promise.all(once.map((one) => flow.accepted(one)))).toEqual([1, 1, 1, 1]);
+  expect(await Promise.all(['lost-cancelled', 'lost-waits', 'lost-dead'].map((one) => flow.accepted(one)))).toEqual([
+    0, 0, 0,
+  ]);
   await ended(client, mailing, 60_000);
   expect((await client.receipts(mailing)).map(({ to }) => to).sort()).toEqual(READERS);
 });

@@ -25,6 +25,7 @@ import type { RetryJobResult } from '../../../src/batch/retry-job/run-retry-job.
 import type { Endpoints } from '../../../src/local/runtime/endpoints-file.ts';
 import type { LocalRuntimeOptions } from '../../../src/local/runtime/runtime.ts';
 import { synthesize } from '../../../src/local/runtime/synthesize.ts';
+import { eventually } from '../local/tiny-app.ts';
 import { PROJECT_ROOT } from '../project-root.ts';
 import type { FormerVersion } from '../upgrade/former-version.ts';
 import { Commands, type Ended } from './commands.ts';
@@ -202,11 +203,11 @@ export class Flow {
     });
   }
 
-  /** All rows of NotificationLog. */
   /** As a restoration leaves a log: its rows, in a table of another name. @returns how many */
   async copyLog(TableName: string): Promise<number> {
-    return this.#withDynamoDb(async (client, { notification_log }) => {
-      const key = 'log_id';
+    const rows = await this.rows();
+    const key = 'log_id';
+    await this.#withDynamoDb(async (client) => {
       await client.send(
         new CreateTableCommand({
           TableName,
@@ -215,20 +216,20 @@ export class Flow {
           AttributeDefinitions: [{ AttributeName: key, AttributeType: 'S' }],
         }),
       );
-      const { Items = [] } = await client.send(new ScanCommand({ TableName: notification_log }));
-      for (const Item of Items) await client.send(new PutItemCommand({ TableName, Item }));
-      return Items.length;
+      for (const row of rows) await client.send(new PutItemCommand({ TableName, Item: marshall(row) }));
     });
+    return rows.length;
   }
 
   async loseLog(isLost: (log_id: string) => boolean): Promise<void> {
+    const lost = (await this.rows()).map(({ log_id }) => String(log_id)).filter(isLost);
     await this.#withDynamoDb(async (client, { notification_log: TableName }) => {
-      const { Items = [] } = await client.send(new ScanCommand({ TableName }));
-      for (const { log_id } of Items)
-        if (log_id?.S && isLost(log_id.S)) await client.send(new DeleteItemCommand({ TableName, Key: { log_id } }));
+      for (const log_id of lost)
+        await client.send(new DeleteItemCommand({ TableName, Key: { log_id: { S: log_id } } }));
     });
   }
 
+  /** All rows of NotificationLog. */
   async rows(): Promise<Row[]> {
     return this.#withDynamoDb(async (client, { notification_log }) => {
       const rows: Row[] = [];
@@ -250,12 +251,41 @@ export class Flow {
 
   /** Starts or ends an outage of the simulated receivers whose path begins with `path`. */
   async receiver(path: string, state: 'down' | 'up'): Promise<void> {
-    await fetch(`${this.endpoints.endpoints.simulator}/_down${path}`, { method: state === 'down' ? 'PUT' : 'DELETE' });
+    await fetch(this.at(`/_down${path}`), { method: state === 'down' ? 'PUT' : 'DELETE' });
   }
 
   async received(query = ''): Promise<ReceivedRequest[]> {
-    const answer = await fetch(`${this.endpoints.endpoints.simulator}/_received?${query}`);
+    const answer = await fetch(this.at(`/_received?${query}`));
     return (await answer.json()) as ReceivedRequest[];
+  }
+
+  /** The address of a simulated receiver. */
+  at(path: string): string {
+    return `${this.endpoints.endpoints.simulator}${path}`;
+  }
+
+  /** A failed webhook, as its writer puts it, to a receiver that takes it. */
+  webhook(log_id: string, changes: Row = {}): Row {
+    return {
+      log_id,
+      tenant_id: 'TENANT001',
+      notification_type: 'WEBHOOK',
+      recipient_address: this.at(`/webhook/ok/${log_id}`),
+      message_body: `本文 ${log_id}`,
+      send_status: 'FAILED',
+      ...changes,
+    };
+  }
+
+  /** Waits until the row has this send_status, at most half a minute. */
+  until(log_id: string, send_status: string): Promise<string> {
+    const read = async () => ((await this.row(log_id))['send_status'] === send_status ? send_status : undefined);
+    return eventually(read, 30_000);
+  }
+
+  /** How many times a simulated receiver took the notification. */
+  async accepted(log_id: string): Promise<number> {
+    return (await this.received(`log_id=${log_id}`)).filter(({ accepted }) => accepted).length;
   }
 
   async deadLetters(channel: 'email' | 'slack' | 'teams' | 'webhook'): Promise<number> {
