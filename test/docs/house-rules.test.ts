@@ -11,9 +11,9 @@ import { PROJECT_ROOT } from '../support/project-root.ts';
  * the console's second language.
  */
 const CEILINGS: Readonly<Record<string, number>> = {
-  'lines of the product': 86_150,
-  'lines of tools/ and examples/': 17_080,
-  'source files': 876,
+  'lines of the product': 86_350,
+  'lines of tools/ and examples/': 17_500,
+  'source files': 882,
 };
 
 const filesWith = (files: readonly string[], pattern: RegExp) =>
