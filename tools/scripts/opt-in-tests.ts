@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { PROJECT_ROOT } from '../../src/local/runtime/directories.ts';
 import { findChromium, NO_CHROMIUM } from '../third-party/browser/find-chromium.ts';
@@ -8,7 +9,7 @@ process.env['UPGRADE_FROM'] ??= '4b8f225f';
 
 interface Suite {
   /** `test/` and the name of the suite, unless given. */
-  readonly folder?: string;
+  readonly folders?: readonly string[];
   readonly options?: readonly string[];
   /** The sentence to print when the suite cannot run here. */
   readonly missing?: () => string | undefined;
@@ -21,14 +22,14 @@ const succeeds = (command: string, ...args: readonly string[]) =>
 
 const SUITES: Readonly<Record<string, Suite>> = {
   'dynamodb-local': {
-    folder: 'test/contract',
+    folders: ['test/contract'],
     missing: () =>
       succeeds('java', '-version')
         ? undefined
         : "Amazon's DynamoDB Local needs Java 17 or newer, and there is no `java` in the PATH.\n" +
           'Install one (https://adoptium.net), or run `npm test`, which needs no Java on Linux x64.',
   },
-  local: { options: ['test/flow', '--project=local'] },
+  local: { folders: ['test/local', 'test/flow'], options: ['--project=local'] },
   incidents: {},
   // One file after the other, because they measure time.
   realtime: { options: ['--no-file-parallelism'] },
@@ -44,7 +45,7 @@ const SUITES: Readonly<Record<string, Suite>> = {
   tools: {},
   clients: {},
   // The storage contracts run on the emulator's DynamoDB, too.
-  emulator: { options: ['test/contract'] },
+  emulator: { folders: ['test/emulator', 'test/contract'] },
 };
 
 // A script, because the shells of Mac, Linux and Windows do not agree on how a command sets an environment variable.
@@ -57,15 +58,38 @@ if (suite === undefined || missing !== undefined) {
   process.exit(suite?.optional === true ? 0 : 1);
 }
 const vitest = join(PROJECT_ROOT, 'node_modules', 'vitest', 'vitest.mjs');
-const { folder = `test/${name}`, options = [] } = suite;
-// These suites wait on wall clocks and other people's programs: with CI_RETRIES a test that fails is run again so often,
-// and named by the report as one that was.
-const retries = process.env['CI_RETRIES'];
-const retry = retries === undefined ? [] : [`--retry=${retries}`];
-const { status } = spawnSync(process.execPath, [vitest, 'run', folder, ...options, ...retry, ...rest], {
-  cwd: PROJECT_ROOT,
-  // `WITH_DYNAMODB_LOCAL` switches the tests of `dynamodb-local` on.
-  env: { ...process.env, [`WITH_${name.toUpperCase().replace('-', '_')}`]: '1' },
-  stdio: 'inherit',
-});
-process.exit(status ?? 1);
+const { folders = [`test/${name}`], options = [] } = suite;
+const report = join(PROJECT_ROOT, '.local', `tests-${name}.json`);
+
+/** False where a test, a hook or what no test waited for has failed. */
+const passes = (paths: readonly string[]): boolean => {
+  rmSync(report, { force: true });
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
+  const { status } = spawnSync(process.execPath, [vitest, 'run', ...paths, ...options, ...reporters, ...rest], {
+    cwd: PROJECT_ROOT,
+    // `WITH_DYNAMODB_LOCAL` switches the tests of `dynamodb-local` on.
+    env: { ...process.env, [`WITH_${name.toUpperCase().replace('-', '_')}`]: '1' },
+    stdio: 'inherit',
+  });
+  return status === 0;
+};
+
+/** Files of the last run in which something failed. */
+const failedFiles = (): readonly string[] => {
+  if (!existsSync(report)) return [];
+  const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as {
+    testResults: readonly { readonly name: string; readonly status: string }[];
+  };
+  return testResults.flatMap((file) => (file.status === 'failed' ? [file.name] : []));
+};
+
+// These suites wait on wall clocks and other people's programs, and their tests build on each other: with
+// `FAILED_FILES_AGAIN` what failed is run once more from its start, with its hooks, and named.
+let passed = passes(folders);
+if (!passed && process.env['FAILED_FILES_AGAIN'] === '1') {
+  const failed = failedFiles();
+  const again = failed.length > 0 ? failed : folders;
+  process.stdout.write(`── failed once, and run again: ${again.join(' ')}\n`);
+  passed = passes(again);
+}
+process.exit(passed ? 0 : 1);
