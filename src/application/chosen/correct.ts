@@ -79,7 +79,10 @@ async function plan(log_id: string, given: Correction, deps: OperatorDeps) {
   const possible = checkCorrection(row, asked, deps.clock());
   if ('refused' in possible) throw new Problem('conflict', `It cannot be corrected: ${possible.refused}.`);
   const stored: Correction = { ...(await readContent(row, deps)), integration_config_id: row.integration_config_id };
-  const fields = CORRECTED.filter((field) => asked[field] !== undefined && asked[field] !== stored[field]);
+  // The same recipient again: what was wrong with it was repaired elsewhere, as on SES's suppression list.
+  const isWrong = row.failure_reason === 'INVALID_RECIPIENT';
+  const isNew = (field: CorrectedField) => asked[field] !== stored[field] || (field === 'recipient' && isWrong);
+  const fields = CORRECTED.filter((field) => asked[field] !== undefined && isNew(field));
   if (fields.length === 0) throw new Problem('conflict', 'Nothing would change: it has these values already.');
   const faults = faultsIn(fields, { ...stored, ...asked }, row);
   if (faults.length > 0) throw invalid(faults);

@@ -40,10 +40,13 @@ export function publicState(row: NotificationRow, now: Date): PublicState {
  */
 export const canRetry = (row: NotificationRow, now: Date): boolean => whyNoRetry(row, now) === undefined;
 
+const WRONG_RECIPIENT = 'its recipient is wrong; an operator can correct it, or hand it over again under another key';
+
 /** Why a producer may not have it retried. An operator may also retry what has not failed yet; a producer may not. */
 export function whyNoRetry(row: NotificationRow, now: Date): string | undefined {
   const check = checkRetry(row, now);
-  if ('refused' in check) return check.refused;
+  // A producer has no console: who corrects there is its operator.
+  if ('refused' in check) return check.refused.startsWith('INVALID_RECIPIENT: ') ? WRONG_RECIPIENT : check.refused;
   const state = publicState(row, now);
   return state === 'failed' || state === 'retrying' ? undefined : 'it has not failed and is sent when it is due';
 }

@@ -16,6 +16,9 @@ const transient = { class: 'transient', backoff_factor: 1, counted: true, dead_l
 const permanent = { class: 'permanent', backoff_factor: 1, counted: true, dead_letter: true } as const;
 const exhausted = { class: 'exhausted', backoff_factor: 1, counted: false, dead_letter: true } as const;
 
+/** A redrive sends what the notification has: where that is wrong, a person changes it. */
+const CORRECTED = 'Correct in the console, or ops correct LOG_ID, changes and resends it.';
+
 export const ERROR_POLICY = {
   NETWORK_TIMEOUT: {
     ...transient,
@@ -40,10 +43,10 @@ export const ERROR_POLICY = {
   INVALID_RECIPIENT: {
     ...permanent,
     dead_letter: false,
-    remedy: 'Correct the recipient and hand the notification over again; sending to this one is pointless.',
+    remedy: `Correct the recipient: ${CORRECTED}`,
   },
   AUTH_FAILED: { ...permanent, remedy: "Check the integration's settings and credential, then redrive." },
-  FORMAT_ERROR: { ...permanent, remedy: 'Fix the template or the row that the error message names, then redrive.' },
+  FORMAT_ERROR: { ...permanent, remedy: `Fix the template, and the text of this one: ${CORRECTED}` },
   PERMISSION_DENIED: {
     ...permanent,
     remedy: 'Grant the integration the access that the error message names, then redrive.',
@@ -108,7 +111,8 @@ export function remedyOf(
   channel: Channel | undefined,
 ): string {
   const ours = failure_reason === 'CANCELLED' ? undefined : ownRepair(error_message);
-  if (ours !== undefined) return thenRedrive(ours, failure_reason);
+  if (ours?.corrects !== undefined) return `${ours.repair}: ${CORRECTED}`;
+  if (ours !== undefined) return thenRedrive(ours.repair, failure_reason);
   if (
     policyOf(failure_reason).class !== 'exhausted' ||
     !policyOf(failure_reason).dead_letter ||
@@ -129,7 +133,6 @@ interface LastFailure {
 function thenRedrive(repair: string, failure_reason: ErrorType): string {
   if (failure_reason === 'EXPIRED')
     return `${repair}, then redrive what is still worth sending; delete the dead letters of the rest.`;
-  if (failure_reason === 'INVALID_RECIPIENT') return `${repair}, and hand the notification over again.`;
   return `${repair}, then redrive.`;
 }
 
@@ -138,8 +141,10 @@ export type ProviderErrorType = Exclude<ErrorType, 'MAX_RETRIES' | 'EXPIRED' | '
 
 interface Fault {
   readonly error_type: ProviderErrorType;
-  /** What a person does about it, before a redrive. */
+  /** What a person does about it, before a redrive or by a correction. */
   readonly repair: string;
+  /** What of the notification is wrong; absent: something outside it. */
+  readonly corrects?: 'recipient' | 'body' | 'integration';
 }
 
 /**
@@ -152,34 +157,40 @@ export const OWN_FAULTS = {
     repair:
       'Set integration_config_id to an integration whose secret has token or webhook_url, or give the URL of an incoming ' +
       'webhook as recipient',
+    corrects: 'integration',
   },
   no_workflow: {
     error_type: 'AUTH_FAILED',
     repair:
       'Set integration_config_id to an integration whose secret has webhook_url, or give the URL of a workflow as recipient',
+    corrects: 'integration',
   },
   no_target: {
     error_type: 'INVALID_RECIPIENT',
     repair: "Give an https URL as recipient, or url in the integration's secret",
+    corrects: 'recipient',
   },
   bad_target: {
     error_type: 'INVALID_RECIPIENT',
     repair: "Correct the URL: the recipient, or url or webhook_url in the integration's secret",
+    corrects: 'recipient',
   },
   bad_address: {
     error_type: 'INVALID_RECIPIENT',
     repair: 'Correct the recipient to one e-mail address: ASCII characters, an @ sign, and a domain',
+    corrects: 'recipient',
   },
   bad_sender: {
     error_type: 'AUTH_FAILED',
     repair: "Correct from in the integration's secret, or the stage's senderAddress",
   },
-  too_long: { error_type: 'FORMAT_ERROR', repair: 'Shorten message_body' },
-  too_large: { error_type: 'FORMAT_ERROR', repair: 'Shorten subject or message_body' },
-  too_intricate: { error_type: 'FORMAT_ERROR', repair: 'Simplify message_body, or send it as PLAIN' },
+  too_long: { error_type: 'FORMAT_ERROR', repair: 'Shorten message_body', corrects: 'body' },
+  too_large: { error_type: 'FORMAT_ERROR', repair: 'Shorten subject or message_body', corrects: 'body' },
+  too_intricate: { error_type: 'FORMAT_ERROR', repair: 'Simplify message_body, or send it as PLAIN', corrects: 'body' },
   bad_integration: {
     error_type: 'AUTH_FAILED',
     repair: 'Correct integration_config_id to 1 to 100 letters, digits or any of _ + = . @ -',
+    corrects: 'integration',
   },
   no_secret: {
     error_type: 'AUTH_FAILED',
@@ -193,7 +204,8 @@ export const OWN_FAULTS = {
   },
   foreign_secret: {
     error_type: 'PERMISSION_DENIED',
-    repair: "Choose an integration of the tenant's, or correct tenant_id in the secret",
+    repair: "Correct tenant_id in the secret and redrive, or choose an integration of the tenant's",
+    corrects: 'integration',
   },
   bad_secret: {
     error_type: 'AUTH_FAILED',
@@ -220,8 +232,15 @@ export function ownFaultIn(error_message: unknown): OwnFault | undefined {
   return entryOf<Fault>(OWN_FAULTS, code) && (code as OwnFault);
 }
 
-/** What a person does about what we refused. */
-function ownRepair(error_message: unknown): string | undefined {
+function ownRepair(error_message: unknown): Fault | undefined {
   const fault = ownFaultIn(error_message);
-  return fault && OWN_FAULTS[fault].repair;
+  return fault && OWN_FAULTS[fault];
+}
+
+/** What an operator corrects of a notification that was given up; undefined: a redrive sends it as it is. */
+export function wrongPart(failure_reason: ErrorType | undefined, error_message: unknown): Fault['corrects'] {
+  const ours = failure_reason === 'CANCELLED' ? undefined : ownRepair(error_message);
+  if (ours !== undefined) return ours.corrects;
+  if (failure_reason === 'INVALID_RECIPIENT') return 'recipient';
+  return failure_reason === 'FORMAT_ERROR' ? 'body' : undefined;
 }

@@ -9,7 +9,7 @@ import { readItem } from '../../../src/adapters/dynamodb/table/reads.ts';
 import { recipientHash } from '../../../src/adapters/signing/hashed-ids.ts';
 import { queueCounts } from '../../../src/adapters/sqs/lanes.ts';
 import type { ForeignRow, NotificationRow } from '../../../src/core/model/notification.ts';
-import { planCorrection } from '../../../src/core/operator/correct.ts';
+import { checkCorrection, planCorrection } from '../../../src/core/operator/correct.ts';
 import { deadRow, HASH_KEY, type Operations, startOperations, storedRow } from '../../support/cli/operations.ts';
 import { startTestConsole, type TestConsole } from '../../support/console.ts';
 import { retryRecord } from '../../support/delivering.ts';
@@ -184,6 +184,30 @@ describe('a correction', () => {
     const detail = await page.ok('GET /api/notifications/{log_id}', { path: { log_id: 'C4' } });
     expect(detail.correction).toEqual({ possible: false, because: expect.stringMatching(because) });
     expect(await contentOf({ ...row, life: undefined })).toEqual(CONTENT);
+  });
+
+  it.each([
+    ['the same recipient, repaired elsewhere', 'email', { recipient: CONTENT.recipient }, 'queued'],
+    ['another text alone', 'email', { subject: 'Hi' }, /INVALID_RECIPIENT: name another recipient/],
+    ['another text alone', 'slack', { subject: 'Hi' }, /INVALID_RECIPIENT: name another recipient/],
+  ] as const)('takes for a wrong recipient of %s (%s) or not', async (what, channel, asked, expected) => {
+    const log_id = `wrong-${channel}-${what.length}`;
+    await given(
+      storedRow(log_id, { ...email, channel, send_status: 'FAILED', failure_reason: 'INVALID_RECIPIENT', ...NO_WORK }),
+    );
+    const { body } = await page.call(ROUTE, correct(log_id, asked));
+    await ops.takeAll();
+    if (expected === 'queued') expect(body).toMatchObject({ result: 'queued', changes: [{ field: 'recipient' }] });
+    else expect(String((body as { detail?: string }).detail)).toMatch(expected);
+  });
+
+  it('takes another integration alone for a wrong channel or URL, which may be right there, and not for an address', () => {
+    const check = (channel: 'email' | 'slack') => {
+      const row = storedRow('C5', { channel, send_status: 'FAILED', failure_reason: 'INVALID_RECIPIENT', ...NO_WORK });
+      return checkCorrection(row, { integration_config_id: 'ic-new' }, new Date());
+    };
+    expect(check('slack')).toEqual({ state: 'stopped' });
+    expect(check('email')).toEqual({ refused: 'INVALID_RECIPIENT: name another recipient' });
   });
 
   it('leaves a scheduled one to its time, and says when that is', async () => {

@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { groupDead } from '../../../src/application/dead-groups.ts';
 import { ROW_TEXT } from '../../../src/core/delivery/transitions/settlements.ts';
-import { ERROR_POLICY, OWN_FAULTS, type OwnFault, refusedByUs, remedyOf } from '../../../src/core/model/error-types.ts';
+import {
+  ERROR_POLICY,
+  OWN_FAULTS,
+  type OwnFault,
+  refusedByUs,
+  remedyOf,
+  wrongPart,
+} from '../../../src/core/model/error-types.ts';
 import { remedyFor } from '../../../src/core/operator/views/notification-view.ts';
 import { deadRow } from '../../support/cli/operations.ts';
 
@@ -24,12 +31,12 @@ describe('what to do about a notification that was given up', () => {
     (fault) => {
       const { error_type, message } = refusedByUs(fault, 'what is special to it. '.repeat(9));
       const remedy = remedyOf(error_type, { error_type, error_message: message.slice(0, ROW_TEXT) }, 'slack');
-      const ending = ERROR_POLICY[error_type].dead_letter
+      const isOutside = ['bad_sender', 'no_secret', 'not_usable', 'bad_secret'].includes(fault);
+      const ending = isOutside
         ? ', then redrive.'
-        : ', and hand the notification over again.';
+        : ': Correct in the console, or ops correct LOG_ID, changes and resends it.';
+      expect(remedy).toBe(`${OWN_FAULTS[fault].repair}${ending}`);
       expect(remedy).toMatch(/^[A-Z]/);
-      expect(remedy.endsWith(ending)).toBe(true);
-      expect(remedy).toContain(OWN_FAULTS[fault].repair);
     },
   );
 
@@ -57,8 +64,31 @@ describe('what to do about a notification that was given up', () => {
     expect(groupDead(rows)).toMatchObject([{ count: 2, remedy }]);
   });
 
+  it.each([
+    ['INVALID_RECIPIENT', '550 no such user', 'recipient'],
+    ['INVALID_RECIPIENT', 'bad_address: x', 'recipient'],
+    ['FORMAT_ERROR', 'the endpoint answered 422', 'body'],
+    ['FORMAT_ERROR', 'too_long: x', 'body'],
+    ['AUTH_FAILED', 'no_route: x', 'integration'],
+    ['PERMISSION_DENIED', 'foreign_secret: x', 'integration'],
+    ['AUTH_FAILED', 'no_secret: x', undefined],
+    ['PERMISSION_DENIED', 'not_in_channel', undefined],
+    ['MAX_RETRIES', 'it answered 503', undefined],
+    ['CANCELLED', 'no_route: x', undefined],
+  ] as const)('because of %s (%s): what a redrive would send as wrong as before is corrected', (reason, said, part) => {
+    const last = { error_type: reason, error_message: said };
+    expect(wrongPart(reason, said)).toBe(part);
+    expect(remedyOf(reason, last, 'email').includes('ops correct LOG_ID')).toBe(part !== undefined);
+  });
+
   it('whose message is no text: by its type', () => {
-    const row = { send_status: 'FAILED', failure_reason: 'AUTH_FAILED', error_message: { toString: 1 } };
-    expect(remedyFor(row)).toBe(ERROR_POLICY.AUTH_FAILED.remedy);
+    const last = { error_type: 'AUTH_FAILED', error_message: { toString: 1 } } as const;
+    expect(remedyOf('AUTH_FAILED', last, 'slack')).toBe(ERROR_POLICY.AUTH_FAILED.remedy);
+  });
+
+  it('before any attempt, as its row is malformed: its writer alone can correct it', () => {
+    const row = { send_status: 'FAILED', failure_reason: 'FORMAT_ERROR', error_type: 'FORMAT_ERROR' };
+    expect(remedyFor(row)).toMatch(/^Its row is malformed: its writer/);
+    expect(remedyFor(deadRow('dead', { failure_reason: 'FORMAT_ERROR' }))).toBe(ERROR_POLICY.FORMAT_ERROR.remedy);
   });
 });

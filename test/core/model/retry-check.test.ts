@@ -44,7 +44,7 @@ it.each<[string, NotificationRow, string]>([
   [
     'has a wrong recipient',
     { ...stopped, failure_reason: 'INVALID_RECIPIENT' },
-    'INVALID_RECIPIENT: Correct the recipient and hand the notification over again; sending to this one is pointless',
+    'INVALID_RECIPIENT: Correct the recipient: Correct in the console, or ops correct LOG_ID, changes and resends it',
   ],
   [
     'was set aside',

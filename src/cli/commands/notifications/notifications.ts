@@ -1,6 +1,7 @@
 import { act, type Results } from '../../../application/chosen/actions.ts';
 import { shellCommand } from '../../../application/contract/choices.ts';
 import { showNotification } from '../../../application/notifications.ts';
+import { errorTypeIn, wrongPart } from '../../../core/model/error-types.ts';
 import type { RetryRecord } from '../../../core/model/notification.ts';
 import type { QueueMessage } from '../../../core/model/queue-message.ts';
 import type { Taken } from '../../../core/operator/dead-letters/dead-letter.ts';
@@ -55,21 +56,30 @@ function describe(
 
 /** What to do by a command: each with its purpose. */
 function nextSteps(
-  { state, log_id, channel, failure_reason }: NotificationView,
+  { state, log_id, channel, failure_reason, error_message, successor_log_id }: NotificationView,
   { local }: Session,
 ): readonly (readonly [purpose: string, command: string])[] {
   const ids = [String(log_id)];
+  const isOver = (state === 'dead' || state === 'stopped') && successor_log_id === undefined;
+  const wrong = isOver ? wrongPart(errorTypeIn(failure_reason), error_message) : undefined;
+  const correct = CORRECTIONS.flatMap(([part, purpose, flags]) =>
+    part === wrong ? [[purpose, shellCommand('correct', local, flags, ids)] as const] : [],
+  );
   if (state === 'dead') {
     return [
+      ...correct,
       ['To redrive', shellCommand('retry', local, ['--redrive'], ids)],
       [`All of ${channel}`, shellCommand('dlq redrive', local, ['--channel', String(channel)])],
     ];
   }
-  const isWrong = state === 'stopped' && failure_reason === 'INVALID_RECIPIENT';
-  return isWrong
-    ? [['To correct, with the address on stdin', shellCommand('correct', local, ['--recipient', '-'], ids)]]
-    : [];
+  return correct;
 }
+
+const CORRECTIONS = [
+  ['recipient', 'To correct, with the address on stdin', ['--recipient', '-']],
+  ['body', 'To correct', ['--body', 'FILE']],
+  ['integration', 'To correct', ['--integration', 'ID']],
+] as const;
 
 /** The provider's answer, or what held the attempt: a provider that was down, or a budget. */
 function answerOf(record: RetryRecord): string | undefined {

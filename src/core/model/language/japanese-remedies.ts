@@ -15,12 +15,12 @@ export const JAPANESE_REMEDIES: Sentences = {
     '送信先の制限が解けたら送信します。頻発する場合は、上限の引き上げを送信先に依頼してください。',
   'None yet: the credential is read anew and the send retried. If it stays, rotate the credential.':
     '認証情報を読み直して自動でリトライします。続く場合は、認証情報を更新してください。',
-  'Correct the recipient and hand the notification over again; sending to this one is pointless.':
-    '宛先を訂正し、通知を渡し直してください。この宛先に送っても届きません。',
+  'Correct the recipient': '宛先を訂正し',
   "Check the integration's settings and credential, then redrive.":
     '連携設定と認証情報を確かめ、リドライブしてください。',
-  'Fix the template or the row that the error message names, then redrive.':
-    'エラーメッセージが示すテンプレートか行を修正し、リドライブしてください。',
+  'Fix the template, and the text of this one': 'テンプレートとこの通知の本文を修正し',
+  'Its row is malformed: its writer has to correct the columns, and to remove failure_reason.':
+    '行の形式が不正です。書き手が列を訂正し、failure_reason を外す必要があります。',
   'Grant the integration the access that the error message names, then redrive.':
     'エラーメッセージが示す権限を連携設定に与え、リドライブしてください。',
   'Find out what failed last and remove the cause, then redrive.':
@@ -65,11 +65,12 @@ export const JAPANESE_REMEDIES: Sentences = {
     '連携設定の認証情報をシークレット notification-retry/STAGE/integrations/CHANNEL/INTEGRATION に保存し',
   "Create the secret, or write the tenant's tenant_id into it, or * for every tenant: notifications from the API need one of the two":
     'シークレットを作成するか、その tenant_id にテナント（全テナントなら *）を書き（API からの通知にはどちらかが必要です）',
-  "Choose an integration of the tenant's, or correct tenant_id in the secret":
-    'そのテナントの連携設定を選ぶか、シークレットの tenant_id を訂正し',
+  "Correct tenant_id in the secret and redrive, or choose an integration of the tenant's":
+    'シークレットの tenant_id を訂正してリドライブするか、そのテナントの連携設定を選び',
   "Correct the fields of the secret that the attempt's record names": '試行の記録が示すシークレットの項目を訂正し',
   '{repair}, then redrive what is still worth sending; delete the dead letters of the rest.':
     '{repair}、まだ送る価値のあるものをリドライブし、残りのデッドレターは削除してください。',
-  '{repair}, and hand the notification over again.': '{repair}、通知を渡し直してください。',
+  '{repair}: Correct in the console, or ops correct LOG_ID, changes and resends it.':
+    '{repair}、コンソールの「訂正」か ops correct LOG_ID で再送してください。',
   '{repair}, then redrive.': '{repair}、リドライブしてください。',
 };

@@ -59,11 +59,16 @@ export function shownNotes({ response_message, error_details }: WriterNotes) {
   };
 }
 
+const MALFORMED = 'Its row is malformed: its writer has to correct the columns, and to remove failure_reason.';
+
 /** What a person should do about the failure. Null when nothing is left to do. */
 export function remedyFor(row: ForeignRow): string | null {
-  const { send_status, failure_reason, error_type, error_message, channel } = asNotification(row);
+  const notification = asNotification(row);
+  const { send_status, failure_reason, error_type, error_message, channel } = notification;
   const cause = failure_reason ?? error_type;
   if (send_status === 'SUCCESS' || cause === undefined) return null;
+  // At any time: a malformed row is not due.
+  if (stateOf(notification, new Date(0)) === 'set_aside') return MALFORMED;
   return remedyOf(cause, { error_type, error_message }, channel);
 }
 
