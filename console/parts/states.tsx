@@ -76,14 +76,17 @@ export function Await<T>({ reading: { data, problem, refresh }, what, lines, chi
 
 /** What is wrong, what a person does about it, and the line for the shell. */
 export function Problem({ problem, onRetry }: { readonly problem: ProblemBody; readonly onRetry?: () => void }) {
-  const denied = problem.status === 403;
+  const { status, errors = [], detail } = problem;
+  const denied = status === 403;
+  // What is wrong with each field stands below, with its name.
+  const isRepeated = errors.length > 0 && errors.every(({ message }) => detail.includes(message));
   return (
     <div class="problem remedy tone-bad" role="alert">
       <Icon name="alert" />
       <div class="rows tight">
         <h2>{denied ? t('You do not have the right for this') : said(problem.title)}</h2>
-        <p>{said(problem.detail)}</p>
-        {problem.errors?.map(({ path, message }) => (
+        {!isRepeated && <p>{said(detail)}</p>}
+        {errors.map(({ path, message }) => (
           <p key={path + message}>
             <code>{path}</code> {said(message)}
           </p>
@@ -96,7 +99,7 @@ export function Problem({ problem, onRetry }: { readonly problem: ProblemBody; r
         ) : (
           <Shell label={t('In the shell')} command={problem.command} />
         )}
-        {onRetry !== undefined && problem.status !== 404 && <Button name={t('Try again')} onClick={onRetry} />}
+        {onRetry !== undefined && status !== 404 && <Button name={t('Try again')} onClick={onRetry} />}
       </div>
     </div>
   );

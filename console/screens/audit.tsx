@@ -2,7 +2,7 @@ import { useMemo } from 'preact/hooks';
 import { quoted } from '../../src/application/contract/choices.ts';
 import type { AuditRecord } from '../../src/core/operator/audit.ts';
 import { useList } from '../data/use-list.ts';
-import { count, t } from '../language/language.ts';
+import { count, said, t } from '../language/language.ts';
 import { hrefOf, usePlace } from '../navigation/router.ts';
 import { Badge } from '../parts/badge.tsx';
 import { ScreenFrame } from '../parts/screen.tsx';
@@ -27,7 +27,7 @@ function columns(): readonly Column<AuditRecord>[] {
         </a>
       ),
     },
-    { title: t('What'), width: '9rem', narrow: 'line', cell: ({ what }) => what.replaceAll(/[._]/g, ' ') },
+    { title: t('What'), width: '9rem', narrow: 'line', cell: ({ what }) => wordOf(what) },
     { title: t('On'), width: 'minmax(9rem, 2fr)', narrow: 'line', cell: (entry) => <Targets entry={entry} /> },
     {
       title: t('Details'),
@@ -43,13 +43,23 @@ function columns(): readonly Column<AuditRecord>[] {
   ];
 }
 
+/** What an entry names by a code: `key.create`, `not_found`. */
+function wordOf(code: string): string {
+  const word = said(code);
+  return word === code ? code.replaceAll(/[._]/g, ' ') : word;
+}
+
 /** JSON as a person reads it: `kind redrive, channel slack`. */
 function wordsOf(details: string): string {
-  const listed = (value: unknown) => [value].flat().map(String).join(' ');
+  const listed = (value: unknown) =>
+    [value]
+      .flat()
+      .map((one) => said(String(one)))
+      .join(' ');
   const flat = (value: unknown): string[] =>
     typeof value === 'object' && value !== null
       ? Object.entries(value).flatMap(([name, one]) =>
-          typeof one === 'object' && !Array.isArray(one) ? flat(one) : [`${name.replaceAll('_', ' ')} ${listed(one)}`],
+          typeof one === 'object' && !Array.isArray(one) ? flat(one) : [`${wordOf(name)} ${listed(one)}`],
         )
       : [String(value)];
   try {
@@ -82,7 +92,9 @@ function Result({ result }: { readonly result: AuditRecord['result'] }) {
   // The table keeps no order of their names. What came of nothing is said where nothing came of anything.
   const all = Object.entries(result).sort();
   const some = all.filter(([, number]) => number !== 0);
-  const words = (some.length > 0 ? some : all).map(([name, number]) => `${count(number)} ${name.replaceAll('_', ' ')}`);
+  const words = (some.length > 0 ? some : all).map(([name, number]) =>
+    t('{n} {what}', { n: count(number), what: wordOf(name) }),
+  );
   return <span class="truncate">{words.join(', ') || t('done')}</span>;
 }
 
@@ -129,7 +141,7 @@ export function AuditScreen() {
           value={what}
           options={kinds}
           all={t('Anything')}
-          nameOf={(kind) => kind.replaceAll(/[._]/g, ' ')}
+          nameOf={wordOf}
           onChange={(chosen) => set({ what: chosen })}
         />
         {(who ?? target) !== undefined && (

@@ -8,6 +8,8 @@ import { CHANNELS } from '../../src/core/model/channels.ts';
 import { ERROR_TYPES, OWN_FAULTS, remedyOf } from '../../src/core/model/error-types.ts';
 import { JAPANESE_REMEDIES } from '../../src/core/model/language/japanese-remedies.ts';
 import { filled, type Sentences, translator } from '../../src/core/model/language/sentences.ts';
+import { SUMMANDS } from '../../src/core/verify/rules/newsletter-sums.ts';
+import { ACCOUNTS } from '../../src/core/verify/rules/row-rules.ts';
 import { PROJECT_ROOT } from '../support/project-root.ts';
 
 const read = (file: string) => readFileSync(join(PROJECT_ROOT, file), 'utf8');
@@ -90,14 +92,33 @@ describe('what the server says in English', () => {
 
   it('is translated with what it has in its blanks', () => {
     const translate = translator({ ...JAPANESE_REMEDIES, ...fromServer });
-    expect(translate('it is waiting, not dead: retry it')).toBe('断念していません（waiting）。リトライしてください');
+    expect(translate('it is waiting, not dead: retry it')).toBe('断念していません（待機中）。リトライしてください');
     expect(translate('Check that Amazon SES is up, then redrive.')).toBe(
       'Amazon SES が動いていることを確かめ、リドライブしてください。',
     );
-    expect(translate('INVALID_RECIPIENT: Shorten message_body, then redrive')).toBe(
-      'INVALID_RECIPIENT: message_body を短くし、リドライブしてください',
-    );
+    expect(
+      translate(
+        'INVALID_RECIPIENT: Correct the recipient: Correct in the console, or ops correct LOG_ID, changes and resends it',
+      ),
+    ).toBe('INVALID_RECIPIENT: 宛先を訂正し、コンソールの「訂正」か ops correct LOG_ID で再送してください');
     expect(translate('Nobody has translated this.')).toBe('Nobody has translated this.');
+  });
+
+  it('of what operators did, and of the sums of a verification, has a Japanese word', () => {
+    const translate = translator(fromServer);
+    const acts = [...said.matchAll(/\bwhat: '([a-z_.]+)'/g)].map(([, act = '']) => act);
+    const sums = [...ACCOUNTS, ...SUMMANDS].map((name) => name.replace('_', ' '));
+    expect(acts.length).toBeGreaterThan(20);
+    const words = [
+      ...acts,
+      'email.pause',
+      'member.suppress',
+      'operation.start',
+      'verification.stop',
+      'accepted',
+      ...sums,
+    ];
+    expect(words.filter((word) => !/^[぀-ヿ一-鿿 A-Z（：:]+/.test(translate(word)))).toEqual([]);
   });
 
   it('about a cause, its last error and our own refusals is Japanese in every combination', () => {

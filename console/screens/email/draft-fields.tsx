@@ -1,7 +1,7 @@
 import type { EmailDraft } from '../../../src/application/contract/newsletters.ts';
 import { FORMATS } from '../../../src/core/newsletter/model/email.ts';
 import type { Answer } from '../../data/api.ts';
-import { t } from '../../language/language.ts';
+import { said, t } from '../../language/language.ts';
 import { Button } from '../../parts/button.tsx';
 import { Field } from '../../parts/field.tsx';
 import { localInput } from '../../parts/time.tsx';
@@ -101,7 +101,9 @@ export function TestField({ busy, results, onTest }: TestFieldProps) {
           {results.map(({ index, to, accepted, reason, message }) => (
             <li key={index}>
               <strong>{to}</strong>{' '}
-              {accepted ? t('SES took it.') : (message ?? t('Not sent: {reason}.', { reason: reason ?? t('unknown') }))}
+              {accepted
+                ? t('SES took it.')
+                : said(message ?? '') || t('Not sent: {reason}.', { reason: reason ?? t('unknown') })}
             </li>
           ))}
         </ul>

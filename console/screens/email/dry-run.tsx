@@ -2,7 +2,7 @@ import { useContext, useEffect, useState } from 'preact/hooks';
 import type { Answer } from '../../data/api.ts';
 import { SessionContext } from '../../data/session.ts';
 import { useRead } from '../../data/use-read.ts';
-import { count, rich, t } from '../../language/language.ts';
+import { count, rich, said, t } from '../../language/language.ts';
 import { reasonWord } from './phase-words.ts';
 
 type DryRun = Answer<'POST /api/emails/dry-run'>;
@@ -76,8 +76,8 @@ export function Recipients({ run }: { readonly run: DryRun }) {
           </li>
         ))}
       </ul>
-      {warnings.length > 0 && <p class="note tone-wait">{warnings.join(' ')}</p>}
-      {error !== undefined && <p class="note tone-bad">{error}</p>}
+      {warnings.length > 0 && <p class="note tone-wait">{warnings.map(said).join(' ')}</p>}
+      {error !== undefined && <p class="note tone-bad">{said(error)}</p>}
     </div>
   );
 }

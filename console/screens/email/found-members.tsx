@@ -47,7 +47,7 @@ export function FoundMembers({ preview }: { readonly preview: ImportedMembers })
         {faults.map(({ line, column, message }, i) => (
           <li key={i}>
             <strong>{t('Line {n}', { n: line })}</strong>: {column === '' ? t('it') : <code>{column}</code>}{' '}
-            {said(inWords(message))}.
+            {t('{says}.', { says: said(inWords(message)) })}
           </li>
         ))}
         {bad > faults.length && <li>{t('The command names all of them (--rejects).')}</li>}

@@ -98,7 +98,7 @@ function Result({ result }: { readonly result: NonNullable<VerificationView['res
     <>
       {equations.map((equation) => (
         <p key={equation} class="group-line">
-          {said(equation)}
+          {inWords(equation)}
         </p>
       ))}
       <p class="group-line soft">
@@ -130,6 +130,10 @@ function Result({ result }: { readonly result: NonNullable<VerificationView['res
     </>
   );
 }
+
+/** `3 accepted = 2 delivered + 1 dead`, each count with its name. */
+const inWords = (equation: string): string =>
+  equation.replace(/([\d,]+) ([^=+]+?)(?= [=+] |$)/g, (_, n, what) => t('{n} {what}', { n, what: said(what) }));
 
 function whose(log_id?: string, email_id?: string, channel?: string) {
   const [path, id] = log_id === undefined ? ['/newsletters/emails/', email_id] : ['/notifications/', log_id];
