@@ -13,8 +13,8 @@ import { commentsOf, type Language, rowsOf, untranslated } from '../support/docs
 import { PROJECT_ROOT } from '../support/project-root.ts';
 
 const HEADS = {
-  en: '| key | default | range | meaning |\n|---|---|---|---|\n',
-  ja: '| キー | 既定値 | 範囲 | 意味 |\n|---|---|---|---|\n',
+  en: '|key |default |range |meaning|\n|---|---|---|---|\n',
+  ja: '|キー |既定値 |範囲 |意味|\n|---|---|---|---|\n',
 };
 
 /** A page with these rows in place of those of its table of settings. */
@@ -59,7 +59,7 @@ describe('the reference of the configuration', () => {
   it('reads in English what has no Japanese sentence, and says which setting has no sentence at all', () => {
     const { schedule } = SETTINGS;
     const bare = new Map([['schedule', 'When.']]);
-    expect(rowsOf({ schedule }, bare, 'ja')).toEqual([expect.stringContaining('| When |')]);
+    expect(rowsOf({ schedule }, bare, 'ja')).toEqual([expect.stringContaining('|When|')]);
     expect(untranslated({ schedule }, bare)).toEqual(['schedule']);
     expect(withList(`${HEADS.ja}| a |\n\nText\n`, ['schedule'])).toContain(
       '| a |\n\n未訳（英語のまま）: `schedule`\n\nText',
@@ -101,10 +101,8 @@ const OTHERS = {};`;
     const comments = commentsOf('more.ts', 'MORE', () => DECLARED);
     const { patienceSeconds } = MORE;
     expect(rowsOf({ patienceSeconds }, comments, 'en')).toEqual([
-      '| `patienceSeconds` | 7 | 1–60 | Seconds that a probe may take |',
+      '|`patienceSeconds` |7 |1–60 |Seconds that a probe may take|',
     ]);
-    expect(rowsOf({ patienceSeconds }, comments, 'ja')).toEqual([
-      '| `patienceSeconds` | 7 | 1–60 | 確認に使ってよい秒数 |',
-    ]);
+    expect(rowsOf({ patienceSeconds }, comments, 'ja')).toEqual(['|`patienceSeconds` |7 |1–60 |確認に使ってよい秒数|']);
   });
 });

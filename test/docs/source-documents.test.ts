@@ -20,9 +20,9 @@ describe('the statements that differ', () => {
   it('are listed by source document', () => expect(sections.map(({ document }) => document)).toEqual(DOCUMENTS));
 
   it.each(sections)('of $document each say where they are decided', ({ section }) => {
-    const rows = section.split('\n').filter((line) => /^\| (?!section |--)/.test(line));
+    const rows = section.split('\n').filter((line) => /^\|(?!section |--)/.test(line));
     expect(rows.length).toBeGreaterThan(4);
-    for (const row of rows) expect(row).toMatch(/^\| [^|]+ \| [^|]+ \| \[[^\]]+\]\([^)]+\) \|$/);
+    for (const row of rows) expect(row).toMatch(/^\|[^|]+ \|[^|]+ \|\[[^\]]+\]\([^)]+\)\|$/);
   });
 
   it.each(sections)('stand beside a walk of $document on the local runtime, step by step', ({ document, section }) => {

@@ -87,7 +87,8 @@ function number(value: number | string): string {
   return value >= 1000 ? Math.round(value).toLocaleString('en') : String(Number(value.toPrecision(3)));
 }
 
-/** A table of a document. */
+/** A table of a document: bars stand with their cells. */
 export function markdownTable(titles: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
-  return [titles, titles.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |\n`).join('');
+  const line = (cells: readonly (string | number)[]) => `|${cells.join(' |')}|\n`;
+  return `${line(titles)}${line(titles.map(() => '---')).replaceAll(' ', '')}${rows.map(line).join('')}`;
 }

@@ -45,7 +45,7 @@ describe('the services that must be reached from a network', () => {
 
   it('are those of the documented table', () => {
     const [, table = ''] = page.split('## Network');
-    const documented = [...table.matchAll(/^\| `([a-z0-9]+)` \|/gm)].map(([, name]) => name);
+    const documented = [...table.matchAll(/^\| ?`([a-z0-9]+)` \|/gm)].map(([, name]) => name);
     expect(documented).toEqual(ENDPOINTS);
   });
 });

@@ -21,7 +21,7 @@ export const OPERATOR_RIGHTS = OPERATOR_SECTION.slice(OPERATOR_SECTION.indexOf('
 
 /** The actions in the last column of its table of commands, sorted, by command. */
 export const OPERATOR_COMMANDS: ReadonlyMap<string, readonly string[]> = new Map(
-  [...OPERATOR_SECTION.matchAll(/^\| `([\w ]+)` \|.*\| ([^|]*) \|$/gm)].map(([, command = '', rights = '']) => [
+  [...OPERATOR_SECTION.matchAll(/^\| ?`([\w ]+)` \|.*\| ?([^|]*?) ?\|$/gm)].map(([, command = '', rights = '']) => [
     command,
     [...rights.matchAll(/`(\w+:\w+)`/g)].map(([, action = '']) => action).sort(),
   ]),

@@ -88,7 +88,7 @@ export function rowsOf(settings: Settings, comments: Comments, language: Languag
       rangeOf(setting),
       meaning,
     ];
-    return [`| ${cells.join(' | ')} |`];
+    return [`|${cells.join(' |')}|`];
   });
 }
 
