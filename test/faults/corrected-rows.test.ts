@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { deliverBatch } from '../../src/core/delivery/deliver.ts';
-import type { ProviderGate } from '../../src/core/delivery/ports.ts';
-import type { SendResult } from '../../src/core/delivery/sender.ts';
+import type { ProviderGate, SendResult } from '../../src/core/delivery/ports.ts';
 import { applyDeliveryEvent } from '../../src/core/delivery-events/apply-delivery-event.ts';
 import { indexRow, type RowImage } from '../../src/core/indexing/index-row.ts';
 import { hasContent, type NotificationRow } from '../../src/core/model/notification.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { deliverBatch } from '../../src/core/delivery/deliver.ts';
-import type { SendResult } from '../../src/core/delivery/sender.ts';
+import type { SendResult } from '../../src/core/delivery/ports.ts';
 import { applyDeliveryEvent } from '../../src/core/delivery-events/apply-delivery-event.ts';
 import { indexRow } from '../../src/core/indexing/index-row.ts';
 import type { NotificationRow } from '../../src/core/model/notification.ts';

@@ -7,7 +7,7 @@ import { createHandler as createChannelFunction } from '../../functions/shared/c
 import { jobLog } from '../../functions/shared/newsletter/bind-newsletter.ts';
 import { opened } from '../../src/core/breaker/breaker.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../src/core/breaker/breaker-policy.ts';
-import type { SendResult } from '../../src/core/delivery/sender.ts';
+import type { SendResult } from '../../src/core/delivery/ports.ts';
 import type { ScanProgress } from '../../src/core/indexing/reconcile.ts';
 import { CHANNELS } from '../../src/core/model/channels.ts';
 import { BASE_SHARDS } from '../../src/core/model/index-shards.ts';

@@ -1,8 +1,13 @@
 import { expect } from 'vitest';
 import { type DeliverDeps, deliverBatch } from '../../src/core/delivery/deliver.ts';
 import { FUNCTION_MS } from '../../src/core/delivery/policy/attempt-times.ts';
-import { PASS_THROUGH } from '../../src/core/delivery/ports.ts';
-import type { Delivery, Refused, Sender, SendResult } from '../../src/core/delivery/sender.ts';
+import {
+  type Delivery,
+  PASS_THROUGH,
+  type Refused,
+  type Sender,
+  type SendResult,
+} from '../../src/core/delivery/ports.ts';
 import { type ProviderErrorType, policyOf } from '../../src/core/model/error-types.ts';
 import { type NotificationRow, type RetryRecord, UPDATED_BY } from '../../src/core/model/notification.ts';
 import type { QueueMessage, ReceivedMessage } from '../../src/core/model/queue-message.ts';

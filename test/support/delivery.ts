@@ -1,4 +1,4 @@
-import type { Delivery } from '../../src/core/delivery/sender.ts';
+import type { Delivery } from '../../src/core/delivery/ports.ts';
 import type { Channel } from '../../src/core/model/channels.ts';
 import type { NotificationContent } from '../../src/core/model/notification.ts';
 

@@ -1,4 +1,4 @@
-import type { Refused } from '../../core/delivery/sender.ts';
+import type { Refused } from '../../core/delivery/ports.ts';
 import { refusedByUs } from '../../core/model/error-types.ts';
 import type { MessageFormat, NotificationContent } from '../../core/model/notification.ts';
 import { ExplainedError } from '../../core/model/problem.ts';

@@ -1,5 +1,5 @@
 import { type ClassificationRule, codes } from '../../core/delivery/policy/classification.ts';
-import type { Refused } from '../../core/delivery/sender.ts';
+import type { Refused } from '../../core/delivery/ports.ts';
 
 /** Also as the names of errors. */
 const named = (words: string) => codes(words).flatMap((code) => [code, `${code}Exception`]);

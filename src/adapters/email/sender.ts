@@ -2,7 +2,7 @@ import { type Body, type Content, type MessageTag, type SESClient, SendEmailComm
 import type { RendererObject, Tokens } from 'marked';
 import * as v from 'valibot';
 import { classify } from '../../core/delivery/policy/classification.ts';
-import type { Delivery, Refused, Sender } from '../../core/delivery/sender.ts';
+import type { Delivery, Refused, Sender } from '../../core/delivery/ports.ts';
 import { refusedByUs } from '../../core/model/error-types.ts';
 import type { NotificationContent } from '../../core/model/notification.ts';
 import { convertContent } from '../content/convert-content.ts';

@@ -1,5 +1,5 @@
 import { type ClassificationRule, classify } from '../../core/delivery/policy/classification.ts';
-import type { Delivery, Refused, SendResult } from '../../core/delivery/sender.ts';
+import type { Delivery, Refused, SendResult } from '../../core/delivery/ports.ts';
 import { ADDRESS_LIKE } from '../../core/model/text.ts';
 import {
   type HttpAnswer,

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Refused, RetryTerms } from '../../core/delivery/sender.ts';
+import type { Refused, RetryTerms } from '../../core/delivery/ports.ts';
 import { type OwnFault, type ProviderErrorType, refusedByUs } from '../../core/model/error-types.ts';
 import {
   atMostOncePer,

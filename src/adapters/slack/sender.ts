@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { chosenIntegration } from '../../core/delivery/conduct-attempt.ts';
-import type { Delivery, Refused, Sender, SendResult } from '../../core/delivery/sender.ts';
+import type { Delivery, Refused, Sender, SendResult } from '../../core/delivery/ports.ts';
 import { refusedByUs } from '../../core/model/error-types.ts';
 import type { NotificationRow } from '../../core/model/notification.ts';
 import { jsonObject } from '../../core/model/text.ts';

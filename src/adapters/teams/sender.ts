@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Refused, Sender } from '../../core/delivery/sender.ts';
+import type { Refused, Sender } from '../../core/delivery/ports.ts';
 import { refusedByUs } from '../../core/model/error-types.ts';
 import type { NotificationRow } from '../../core/model/notification.ts';
 import { jsonObject } from '../../core/model/text.ts';

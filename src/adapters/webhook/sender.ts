@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import * as v from 'valibot';
 import { chosenIntegration } from '../../core/delivery/conduct-attempt.ts';
-import type { Delivery, Sender } from '../../core/delivery/sender.ts';
+import type { Delivery, Sender } from '../../core/delivery/ports.ts';
 import { refusedByUs } from '../../core/model/error-types.ts';
 import type { NotificationRow } from '../../core/model/notification.ts';
 import type { PacedReceiver } from '../../core/pacing/ports.ts';

@@ -1,5 +1,4 @@
-import { type Admission, type Held, PASS_THROUGH, type ProviderGate } from '../delivery/ports.ts';
-import type { SendResult } from '../delivery/sender.ts';
+import { type Admission, type Held, PASS_THROUGH, type ProviderGate, type SendResult } from '../delivery/ports.ts';
 import { type Priority, providerKey, type Routed } from '../model/channels.ts';
 import type { NotificationRow } from '../model/notification.ts';
 import { PRIORITY_POLICY } from '../model/retry-policy.ts';

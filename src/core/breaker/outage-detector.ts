@@ -1,4 +1,4 @@
-import type { Refused, SendResult } from '../delivery/sender.ts';
+import type { Refused, SendResult } from '../delivery/ports.ts';
 import type { ProviderErrorType } from '../model/error-types.ts';
 import type { NotificationRow } from '../model/notification.ts';
 import { type Breaker, probing, reopened, returned } from './breaker.ts';

@@ -1,5 +1,5 @@
+import type { Refused } from '../delivery/ports.ts';
 import { keptAs, retryLogId } from '../delivery/retry-record.ts';
-import type { Refused } from '../delivery/sender.ts';
 import type { Verdict } from '../delivery/verdict.ts';
 import { remedyOf } from '../model/error-types.ts';
 import type { DeliveryEvidence, NotificationRow, RetryRecord } from '../model/notification.ts';

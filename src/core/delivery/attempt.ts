@@ -2,8 +2,7 @@ import type { ErrorType } from '../model/error-types.ts';
 import type { NotificationRow, RetryRecord } from '../model/notification.ts';
 import type { Origin, ReceivedMessage } from '../model/queue-message.ts';
 import type { AttemptTrace } from '../model/trace.ts';
-import type { Held, Holder } from './ports.ts';
-import type { SendResult } from './sender.ts';
+import type { Held, Holder, SendResult } from './ports.ts';
 import type { Verdict } from './verdict.ts';
 
 /** An attempt at a stage of its life: claimed for a worker, made by it, judged by the retry policy. */

@@ -5,8 +5,17 @@ import { traceOf } from '../model/trace.ts';
 import type { Attempt, AttemptOutcome } from './attempt.ts';
 import { goesOnAs } from './failover.ts';
 import { TIME_TO_SEND_MS } from './policy/attempt-times.ts';
-import { type ClaimStore, type ContentStore, ContentUnreadableError, OUT_OF_TIME, type ProviderGate } from './ports.ts';
-import type { Delivery, Refused, Sender, SendResult } from './sender.ts';
+import {
+  type ClaimStore,
+  type ContentStore,
+  ContentUnreadableError,
+  type Delivery,
+  OUT_OF_TIME,
+  type ProviderGate,
+  type Refused,
+  type Sender,
+  type SendResult,
+} from './ports.ts';
 import { REPLACED_MS } from './verdict.ts';
 
 export interface ConductDeps extends SendDeps {

@@ -5,8 +5,7 @@ import { clip, jsonObject, roomLeft, rowBytes, utf8Bytes } from '../model/text.t
 import { parseTime } from '../model/time.ts';
 import { traceOf } from '../model/trace.ts';
 import type { Attempt } from './attempt.ts';
-import type { RecordStore } from './ports.ts';
-import type { SendResult } from './sender.ts';
+import type { RecordStore, SendResult } from './ports.ts';
 import type { Verdict } from './verdict.ts';
 
 /** Longest text, in characters; the details of a failure take what all texts leave of the write unit. */

@@ -3,8 +3,7 @@ import type { NotificationRow } from '../model/notification.ts';
 import { MAX_DELAY_MS } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import { epochMs, isoAfter } from '../model/time.ts';
-import type { Held } from './ports.ts';
-import type { Refused, RetryTerms, SendResult } from './sender.ts';
+import type { Held, Refused, RetryTerms, SendResult } from './ports.ts';
 
 export type Verdict =
   | { readonly status: 'SUCCESS' }

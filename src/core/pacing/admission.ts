@@ -1,5 +1,4 @@
-import { type Admission, type Held, PASS_THROUGH } from '../delivery/ports.ts';
-import type { SendResult } from '../delivery/sender.ts';
+import { type Admission, type Held, PASS_THROUGH, type SendResult } from '../delivery/ports.ts';
 import { deadlineOf, LIMIT_MS } from '../delivery/verdict.ts';
 import type { NotificationRow } from '../model/notification.ts';
 import type { ReceivedMessage } from '../model/queue-message.ts';

@@ -1,5 +1,5 @@
 import { RESERVE_MS } from '../delivery/policy/attempt-times.ts';
-import type { Refused } from '../delivery/sender.ts';
+import type { Refused } from '../delivery/ports.ts';
 import type { Clock } from '../model/time.ts';
 import {
   type AccountLimits,

@@ -2,7 +2,7 @@ import { SESClient } from '@aws-sdk/client-ses';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { fromHeader } from '../../../src/adapters/email/address.ts';
 import { createEmailSender } from '../../../src/adapters/email/sender.ts';
-import type { Sender } from '../../../src/core/delivery/sender.ts';
+import type { Sender } from '../../../src/core/delivery/ports.ts';
 import type { NotificationContent } from '../../../src/core/model/notification.ts';
 import { delivery, NEVER } from '../../support/delivery.ts';
 import { type Loopback, replying, startLoopback } from '../../support/loopback.ts';

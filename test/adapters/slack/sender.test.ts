@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createIntegrationCredentials } from '../../../src/adapters/secrets/integration-credentials.ts';
 import { createSlackSender } from '../../../src/adapters/slack/sender.ts';
-import type { Sender } from '../../../src/core/delivery/sender.ts';
+import type { Sender } from '../../../src/core/delivery/ports.ts';
 import type { NotificationContent } from '../../../src/core/model/notification.ts';
 import { delivery, NEVER } from '../../support/delivery.ts';
 import { type Loopback, replying, startLoopback } from '../../support/loopback.ts';

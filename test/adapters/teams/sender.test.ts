@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createTeamsSender } from '../../../src/adapters/teams/sender.ts';
-import type { Sender } from '../../../src/core/delivery/sender.ts';
+import type { Sender } from '../../../src/core/delivery/ports.ts';
 import type { NotificationContent } from '../../../src/core/model/notification.ts';
 import { delivery, NEVER } from '../../support/delivery.ts';
 import { type Loopback, replying, startLoopback } from '../../support/loopback.ts';

@@ -2,7 +2,7 @@ import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createIntegrationCredentials } from '../../../src/adapters/secrets/integration-credentials.ts';
 import { createWebhookSender } from '../../../src/adapters/webhook/sender.ts';
-import type { Sender } from '../../../src/core/delivery/sender.ts';
+import type { Sender } from '../../../src/core/delivery/ports.ts';
 import { delivery, NEVER } from '../../support/delivery.ts';
 import { type Loopback, replying, startLoopback } from '../../support/loopback.ts';
 import { createMemorySecrets, type MemorySecrets } from '../../support/memory-secrets.ts';

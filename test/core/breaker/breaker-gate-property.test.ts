@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { BreakerGate } from '../../../src/core/breaker/breaker-gate.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../../src/core/breaker/breaker-policy.ts';
-import type { SendResult } from '../../../src/core/delivery/sender.ts';
+import type { SendResult } from '../../../src/core/delivery/ports.ts';
 import { heldVerdict } from '../../../src/core/delivery/verdict.ts';
 import { PRIORITIES } from '../../../src/core/model/channels.ts';
 import { DEFAULT_RETRY_POLICY, PRIORITY_POLICY } from '../../../src/core/model/retry-policy.ts';

@@ -4,7 +4,7 @@ import { BreakerGate } from '../../../src/core/breaker/breaker-gate.ts';
 import { DEFAULT_BREAKER_POLICY as policy } from '../../../src/core/breaker/breaker-policy.ts';
 import { Probes } from '../../../src/core/breaker/outage-detector.ts';
 import { SharedBreakers } from '../../../src/core/breaker/shared-breakers.ts';
-import type { SendResult } from '../../../src/core/delivery/sender.ts';
+import type { SendResult } from '../../../src/core/delivery/ports.ts';
 import { MemoryBreakers } from '../../../tools/simulation/twins/pipeline-state.ts';
 import { at, dueRow, T0 } from '../../support/rows.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { deliverBatch } from '../../../src/core/delivery/deliver.ts';
+import type { SendResult } from '../../../src/core/delivery/ports.ts';
 import { recordDue } from '../../../src/core/delivery/retry-record.ts';
-import type { SendResult } from '../../../src/core/delivery/sender.ts';
 import { policyOf } from '../../../src/core/model/error-types.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import {

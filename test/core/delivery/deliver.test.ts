@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { deliverBatch } from '../../../src/core/delivery/deliver.ts';
-import type { Sender, SendResult } from '../../../src/core/delivery/sender.ts';
+import type { Sender, SendResult } from '../../../src/core/delivery/ports.ts';
 import { policyOf } from '../../../src/core/model/error-types.ts';
 import {
   deadLetter,

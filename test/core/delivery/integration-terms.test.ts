@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { type DeliverDeps, deliverBatch } from '../../../src/core/delivery/deliver.ts';
-import { PASS_THROUGH } from '../../../src/core/delivery/ports.ts';
-import type { RetryTerms } from '../../../src/core/delivery/sender.ts';
+import { PASS_THROUGH, type RetryTerms } from '../../../src/core/delivery/ports.ts';
 import type { ProviderErrorType } from '../../../src/core/model/error-types.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { toItem } from '../../../src/adapters/dynamodb/table/item.ts';
+import type { SendResult } from '../../../src/core/delivery/ports.ts';
 import { isStored, owedRecord, recordDue, recordOf } from '../../../src/core/delivery/retry-record.ts';
-import type { SendResult } from '../../../src/core/delivery/sender.ts';
 import { failedBecause, type Verdict } from '../../../src/core/delivery/verdict.ts';
 import { policyOf } from '../../../src/core/model/error-types.ts';
 import { traceOf } from '../../../src/core/model/trace.ts';

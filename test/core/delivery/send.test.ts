@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { DeliverDeps } from '../../../src/core/delivery/deliver.ts';
-import { ContentUnreadableError, PASS_THROUGH, type ProviderGate } from '../../../src/core/delivery/ports.ts';
-import type { Sender } from '../../../src/core/delivery/sender.ts';
+import {
+  ContentUnreadableError,
+  PASS_THROUGH,
+  type ProviderGate,
+  type Sender,
+} from '../../../src/core/delivery/ports.ts';
 import { INTAKE_API } from '../../../src/core/model/notification.ts';
 import {
   ACCEPTED,

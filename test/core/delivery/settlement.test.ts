@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Attempt } from '../../../src/core/delivery/attempt.ts';
+import type { SendResult } from '../../../src/core/delivery/ports.ts';
 import { retryLogId } from '../../../src/core/delivery/retry-record.ts';
-import type { SendResult } from '../../../src/core/delivery/sender.ts';
 import { settlementOf, settlementWithPendingRecord } from '../../../src/core/delivery/transitions/settlements.ts';
 import { failedBecause, type Verdict } from '../../../src/core/delivery/verdict.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';

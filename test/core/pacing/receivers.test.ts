@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { SendResult } from '../../../src/core/delivery/sender.ts';
+import type { SendResult } from '../../../src/core/delivery/ports.ts';
 import type { Priority } from '../../../src/core/model/channels.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import type { Allowance } from '../../../src/core/pacing/plan-reservation.ts';

@@ -1,4 +1,4 @@
-import type { Refused, SendResult } from '../../../src/core/delivery/sender.ts';
+import type { Refused, SendResult } from '../../../src/core/delivery/ports.ts';
 import { between, type Draw } from '../engine/random.ts';
 
 /** A time in which a provider answers with errors, or not at all; epoch milliseconds. */

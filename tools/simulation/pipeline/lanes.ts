@@ -3,7 +3,7 @@ import { LANE_SETTINGS } from '../../../lib/config/lane-config.ts';
 import { gather, SETTLE_WAIT_MS } from '../../../src/adapters/batching/gather.ts';
 import type { Returned } from '../../../src/adapters/sqs/lanes.ts';
 import type { BreakerStore } from '../../../src/core/breaker/shared-breakers.ts';
-import type { SendResult } from '../../../src/core/delivery/sender.ts';
+import type { SendResult } from '../../../src/core/delivery/ports.ts';
 import { CHANNELS, type Channel, LANES, type Lane } from '../../../src/core/model/channels.ts';
 import type { QueueMessage } from '../../../src/core/model/queue-message.ts';
 import type { AccountLimits } from '../../../src/core/pacing/account.ts';

@@ -1,6 +1,6 @@
 import type { SweepEvent } from '../../../src/adapters/lambda/events.ts';
 import { FUNCTION_MS } from '../../../src/core/delivery/policy/attempt-times.ts';
-import type { Refused } from '../../../src/core/delivery/sender.ts';
+import type { Refused } from '../../../src/core/delivery/ports.ts';
 import type { DeliveryEvent, Feedback } from '../../../src/core/delivery-events/delivery-event.ts';
 import type { Channel, Priority } from '../../../src/core/model/channels.ts';
 import type { ProviderErrorType } from '../../../src/core/model/error-types.ts';

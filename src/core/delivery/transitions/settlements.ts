@@ -4,8 +4,8 @@ import { type RowChange, TURN_BYTES, withChange } from '../../model/row-change.t
 import { clip, roomLeft, rowBytes } from '../../model/text.ts';
 import { endOf, movedQueue } from '../../model/work-index.ts';
 import type { Attempt } from '../attempt.ts';
+import type { Refused } from '../ports.ts';
 import { recordDue } from '../retry-record.ts';
-import type { Refused } from '../sender.ts';
 import { attemptsLeft } from '../verdict.ts';
 
 /**

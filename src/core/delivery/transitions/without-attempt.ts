@@ -7,7 +7,7 @@ import { OF_AN_END, OF_FORMER_LIFE, OF_FORMER_RECIPIENT, type RowChange, withCha
 import { clip, maskedWords } from '../../model/text.ts';
 import { keptOn } from '../../model/time.ts';
 import { movedQueue } from '../../model/work-index.ts';
-import type { Refused } from '../sender.ts';
+import type { Refused } from '../ports.ts';
 import { limitOf, type Verdict } from '../verdict.ts';
 import { failureColumns, letterOf, ROW_TEXT, replacing } from './settlements.ts';
 

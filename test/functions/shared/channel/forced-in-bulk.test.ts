@@ -9,7 +9,7 @@ import {
 import { SendsUnderWay } from '../../../../src/adapters/batching/gather.ts';
 import type { Returned } from '../../../../src/adapters/sqs/lanes.ts';
 import { FUNCTION_MS } from '../../../../src/core/delivery/policy/attempt-times.ts';
-import type { SendResult } from '../../../../src/core/delivery/sender.ts';
+import type { SendResult } from '../../../../src/core/delivery/ports.ts';
 import type { NotificationRow } from '../../../../src/core/model/notification.ts';
 import type { QueueMessage, ReceivedMessage } from '../../../../src/core/model/queue-message.ts';
 import { fnv1a } from '../../../../src/core/model/work-index.ts';

@@ -6,7 +6,7 @@ import { createHandler } from '../../../../functions/shared/channel/channel-func
 import { createSlackSender } from '../../../../src/adapters/slack/sender.ts';
 import { createTeamsSender } from '../../../../src/adapters/teams/sender.ts';
 import { createWebhookSender } from '../../../../src/adapters/webhook/sender.ts';
-import type { Sender } from '../../../../src/core/delivery/sender.ts';
+import type { Sender } from '../../../../src/core/delivery/ports.ts';
 import type { Channel } from '../../../../src/core/model/channels.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../../src/core/model/retry-policy.ts';
 import { MemoryTables } from '../../../../tools/simulation/twins/memory-tables.ts';
