@@ -10,7 +10,7 @@ import {
 import { parseTokenHeader, readPageToken, scopesFor } from '../../src/adapters/api-keys/page-token.ts';
 import type { Clock } from '../../src/core/model/time.ts';
 import { type Caller, type CallerContext, toContext } from '../shared/api/caller.ts';
-import { createApiDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
+import { createApiDynamoDb } from '../shared/runtime/clients/api-dynamodb.ts';
 import { apiAuthorizerEnv } from '../shared/runtime/env.ts';
 import { bindFunction, type Observability } from '../shared/runtime/observability.ts';
 import { tokenSecret } from '../shared/runtime/token-secret.ts';

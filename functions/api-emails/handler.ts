@@ -17,7 +17,7 @@ import { createSendPacing } from '../../src/core/newsletter/sending/send-pacing.
 import { type ApiDeps, createApi } from '../shared/api/api-function.ts';
 import { emailRoutes } from '../shared/api/email-routes.ts';
 import { bindNewsletter } from '../shared/newsletter/bind-newsletter.ts';
-import { createApiDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
+import { createApiDynamoDb } from '../shared/runtime/clients/api-dynamodb.ts';
 import { apiEmailsEnv } from '../shared/runtime/newsletter-env.ts';
 import { bindFunction } from '../shared/runtime/observability.ts';
 import { loadedOnUse, onFirstUse } from '../shared/runtime/on-first-use.ts';

@@ -5,7 +5,7 @@ import { createNewsletterStore } from '../../src/adapters/dynamodb/newsletter/ne
 import { createMemberSealing } from '../../src/adapters/recipient/member-sealing.ts';
 import { createApi } from '../shared/api/api-function.ts';
 import { memberRoutes, newsletterRoutes } from '../shared/api/newsletter-routes.ts';
-import { createApiDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
+import { createApiDynamoDb } from '../shared/runtime/clients/api-dynamodb.ts';
 import { apiNewslettersEnv } from '../shared/runtime/newsletter-env.ts';
 import { bindFunction } from '../shared/runtime/observability.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';

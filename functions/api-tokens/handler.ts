@@ -1,7 +1,7 @@
 import { createRequestCounts } from '../../src/adapters/dynamodb/intake/request-counts.ts';
 import { createApi } from '../shared/api/api-function.ts';
 import { tokenRoutes } from '../shared/api/token-routes.ts';
-import { createApiDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
+import { createApiDynamoDb } from '../shared/runtime/clients/api-dynamodb.ts';
 import { apiTokensEnv } from '../shared/runtime/env.ts';
 import { bindFunction } from '../shared/runtime/observability.ts';
 import { tokenSecret } from '../shared/runtime/token-secret.ts';

@@ -11,9 +11,10 @@ import { createOperationRows } from '../../src/adapters/dynamodb/operator/operat
 import { replacedLetters } from '../../src/adapters/sqs/dead-letters.ts';
 import { createSweepLanes } from '../../src/adapters/sqs/lanes.ts';
 import { CHANNELS, type Channel } from '../../src/core/model/channels.ts';
-import { briefly, lettersStay } from '../../src/core/operator/dead-letters/dead-letter.ts';
+import { briefly } from '../../src/core/operator/dead-letters/dead-letter.ts';
 import { isActive } from '../../src/core/operator/operations/operation.ts';
 import { type RunDeps, runOperation } from '../../src/core/operator/operations/run-operation.ts';
+import { lettersStay } from '../../src/core/operator/retry-now.ts';
 import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { createSqs } from '../shared/runtime/clients/sqs.ts';
 import { consoleOperationsEnv } from '../shared/runtime/console-env.ts';

@@ -25,7 +25,7 @@ import {
   unsubscription,
 } from '../../src/core/newsletter/events/unsubscribe.ts';
 import type { Renderings } from '../../src/core/newsletter/model/provider.ts';
-import { createApiDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
+import { createApiDynamoDb } from '../shared/runtime/clients/api-dynamodb.ts';
 import { unsubscribeEnv } from '../shared/runtime/newsletter-env.ts';
 import { bindFunction, count, type Observability } from '../shared/runtime/observability.ts';
 import { loadedOnUse } from '../shared/runtime/on-first-use.ts';

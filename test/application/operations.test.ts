@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createOperationStore } from '../../src/adapters/dynamodb/console/operation-store.ts';
-import { createVerificationStore } from '../../src/adapters/dynamodb/operator/verify-reads.ts';
+import { createOperationStore, createVerificationStore } from '../../src/adapters/dynamodb/console/operation-store.ts';
 import type { OperationView } from '../../src/application/contract/operations.ts';
 import { verificationOf } from '../../src/application/scans/verify.ts';
 import { startVerification } from '../../src/core/verify/kept-verification.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readRecords } from '../../../src/adapters/dynamodb/delivery/delivery-stores.ts';
 import { createRequestCounts } from '../../../src/adapters/dynamodb/intake/request-counts.ts';
 import { channelsIn, type StageLanes } from '../../../src/core/model/channels.ts';
-import { createApiDynamoDb } from '../runtime/clients/dynamodb.ts';
+import { createApiDynamoDb } from '../runtime/clients/api-dynamodb.ts';
 import { onFirstUse } from '../runtime/on-first-use.ts';
 import type { SendMessages } from './lane-sender.ts';
 

@@ -1,4 +1,3 @@
-import { isLetter } from '../delivery/claim-plan.ts';
 import { findSuccessor } from '../delivery/failover.ts';
 import type { RecordStore, RowStore } from '../delivery/ports.ts';
 import { crashedAfterArrival, isOfClaim, recordOfCrash } from '../delivery/retry-record.ts';
@@ -8,7 +7,6 @@ import { arrived, type NotificationRow } from '../model/notification.ts';
 import type { RowChange } from '../model/row-change.ts';
 import { stateOf } from '../model/row-state.ts';
 import type { Clock } from '../model/time.ts';
-import type { DeadLetter } from './dead-letters/dead-letter.ts';
 import { changeRow, NOT_FOUND, OUTRUN } from './retry-now.ts';
 
 /** `ended`: nothing was left to do. */
@@ -126,17 +124,4 @@ async function giveUpOne(log_id: string, { rows, clock }: GiveUpDeps): Promise<G
   if (!plan.change) return { log_id, result: 'ended', because: `it is ${plan.state.replaceAll('_', ' ')}, not dead` };
   if (changed) return { log_id, result: 'given_up' };
   return { log_id, result: 'refused', because: 'other processes kept changing it; look at it, then do it again' };
-}
-
-/**
- * Drops a dead letter: its notification leaves `dead#…` if this is its letter. Call it before the message is
- * deleted. A command that crashes in between leaves a message without effect, which can be dropped again. In the other
- * order it would leave a dead notification without a letter to redrive.
- */
-export async function dropDeadLetter({ message, ...letter }: DeadLetter, rows: RowStore, now: Date): Promise<void> {
-  if (message === undefined) return;
-  const row = await rows.read(message.log_id);
-  if (row === undefined || stateOf(row, now) !== 'dead' || !isLetter(row, { ...letter, message })) return;
-  // A row that changes at this moment is being attempted and no longer belongs to this letter.
-  await rows.change(row, GIVEN_UP);
 }

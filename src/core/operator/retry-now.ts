@@ -1,6 +1,7 @@
 import { CHANGE_TRIES, type RowStore } from '../delivery/ports.ts';
 import { hastened, revival } from '../delivery/transitions/without-attempt.ts';
 import { changeUntil } from '../model/changes.ts';
+import type { Channel } from '../model/channels.ts';
 import type { NotificationRow, RequestedBy } from '../model/notification.ts';
 import { messageFor, type QueuedMessage, type QueueMessage, type RunOptions } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
@@ -120,3 +121,6 @@ export const LEFT_TO_SWEEP = 'SQS did not take its message; it is due, and the n
 export const CHANGED = 'it has changed since it was shown: look at it again';
 export const NOT_FOUND = 'there is no such notification';
 export const OUTRUN = 'other processes kept changing it; look at it with `ops show`, then run the command again';
+/** For the log, where letters could not be deleted. */
+export const lettersStay = (channel: Channel): string =>
+  `dead letters of ${channel} stay: dlq drop --channel ${channel} --stale deletes them`;

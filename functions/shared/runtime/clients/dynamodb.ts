@@ -7,7 +7,7 @@ import {
 import { withCallLimit } from '../../../../src/adapters/batching/gather.ts';
 import { withDirectCalls } from '../../../../src/adapters/direct-calls/direct-calls.ts';
 import { STATE_CALL_MS, TABLE_CALL_MS } from '../../../../src/core/delivery/policy/attempt-times.ts';
-import { lean, limits, STORAGE_LIMITS } from './lean.ts';
+import { IGNORED_BY_DYNAMODB, lean, STORAGE_LIMITS } from './lean.ts';
 
 /**
  * The client retries by itself: failing early gains nothing. Each call backs off for itself (`standard`): the adaptive
@@ -41,11 +41,3 @@ export const BATCHES = {
   BatchGetItem: BatchGetItemCommand,
   BatchWriteItem: BatchWriteItemCommand,
 };
-
-/** For the API: its caller waits, and an early "try again later" is better for the caller than no answer. */
-export function createApiDynamoDb(): DynamoDBClient {
-  return lean(new DynamoDBClient({ maxAttempts: 3, requestHandler: limits(2_000) }), IGNORED_BY_DYNAMODB);
-}
-
-/** The trace id, by which AWS notices loops, is read by Lambda, SQS and SNS, not by DynamoDB. */
-const IGNORED_BY_DYNAMODB = 'recursionDetectionMiddleware';

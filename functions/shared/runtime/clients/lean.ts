@@ -29,3 +29,6 @@ export function lean<C extends Client>(client: C, ...more: readonly string[]): C
   for (const name of [...NEEDLESS, ...more]) client.middlewareStack.remove(name);
   return client;
 }
+
+/** The trace id, by which AWS notices loops, is read by Lambda, SQS and SNS, not by DynamoDB. */
+export const IGNORED_BY_DYNAMODB = 'recursionDetectionMiddleware';

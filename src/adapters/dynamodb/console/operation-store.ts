@@ -2,7 +2,8 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { epochMs } from '../../../core/model/time.ts';
 import type { Operation, OperationStore } from '../../../core/operator/operations/operation.ts';
-import { OPERATION_KIND } from '../schema.ts';
+import type { KeptVerification, VerificationStore } from '../../../core/verify/kept-verification.ts';
+import { OPERATION_KIND, VERIFICATION_KIND } from '../schema.ts';
 import { changeVersioned } from '../table/guarded-update.ts';
 import type { Item } from '../table/item.ts';
 import { getItem, query } from '../table/reads.ts';
@@ -51,5 +52,28 @@ export function createOperationStore(client: DynamoDBClient, table: string): Ope
       const { items } = await query(client, { table, key: { kind: OPERATION_KIND }, range, backwards: true, limit });
       return items.map(fromItem);
     },
+  };
+}
+
+/** VerificationStore on PipelineState: the stage has one verification. */
+export function createVerificationStore(client: DynamoDBClient, table: string): VerificationStore {
+  const key: Item = { kind: { S: VERIFICATION_KIND }, id: { S: 'latest' } };
+  const fromItem = (item: Item): KeptVerification => {
+    const { kind: _, id: __, ...kept } = unmarshall(item);
+    return kept as KeptVerification;
+  };
+  return {
+    async read() {
+      const item = await getItem(client, table, key);
+      return item && fromItem(item);
+    },
+    change: (was, change) =>
+      changeVersioned<KeptVerification>(client, {
+        table,
+        key,
+        change,
+        fromItem,
+        was: was ?? ({ version: 0 } as KeptVerification),
+      }),
   };
 }

@@ -1,14 +1,11 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { ForeignRow } from '../../../core/model/notification.ts';
 import { workPartitions } from '../../../core/model/work-index.ts';
-import type { KeptVerification, VerificationStore } from '../../../core/verify/kept-verification.ts';
 import { type Page, SEGMENTS, type VerifyPorts } from '../../../core/verify/verification.ts';
-import { TENANT_EMAILS_INDEX, VERIFICATION_KIND, WORK_INDEX } from '../schema.ts';
+import { TENANT_EMAILS_INDEX, WORK_INDEX } from '../schema.ts';
 import { getItems } from '../table/calls.ts';
-import { changeVersioned } from '../table/guarded-update.ts';
-import { type Item, projection, toForeignRow } from '../table/item.ts';
-import { getItem, type QueryPage, queryPages, scan } from '../table/reads.ts';
+import { projection, toForeignRow } from '../table/item.ts';
+import { type QueryPage, queryPages, scan } from '../table/reads.ts';
 
 interface Tables {
   readonly notification_log: string;
@@ -150,27 +147,5 @@ export function createNewsletterReads(
         yield { ...page, items: items.map((one) => ({ ...one, chunk: String(one['chunk']).slice('state#'.length) })) };
       }
     },
-  };
-}
-
-export function createVerificationStore(client: DynamoDBClient, table: string): VerificationStore {
-  const key: Item = { kind: { S: VERIFICATION_KIND }, id: { S: 'latest' } };
-  const fromItem = (item: Item): KeptVerification => {
-    const { kind: _, id: __, ...kept } = unmarshall(item);
-    return kept as KeptVerification;
-  };
-  return {
-    async read() {
-      const item = await getItem(client, table, key);
-      return item && fromItem(item);
-    },
-    change: (was, change) =>
-      changeVersioned<KeptVerification>(client, {
-        table,
-        key,
-        change,
-        fromItem,
-        was: was ?? ({ version: 0 } as KeptVerification),
-      }),
   };
 }

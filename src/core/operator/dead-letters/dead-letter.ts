@@ -1,11 +1,13 @@
 import { type ClaimPlan, isLetter, planClaim } from '../../delivery/claim-plan.ts';
+import type { RowStore } from '../../delivery/ports.ts';
+import { GIVEN_UP } from '../../delivery/transitions/without-attempt.ts';
 import type { Channel } from '../../model/channels.ts';
 import { describeFaults, type RowFault } from '../../model/column-rules.ts';
 import { type ErrorType, errorTypeIn } from '../../model/error-types.ts';
 import type { NotificationRow } from '../../model/notification.ts';
 import { type QueueMessage, runOf } from '../../model/queue-message.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
-import { failedAt } from '../../model/row-state.ts';
+import { failedAt, stateOf } from '../../model/row-state.ts';
 import { withoutAddresses } from '../../model/text.ts';
 import type { Clock } from '../../model/time.ts';
 import { workFaults } from '../../model/work-rules.ts';
@@ -60,10 +62,6 @@ export interface Taken {
 /** Deletes the letters of what was taken. Never rejects: they are without effect. */
 export type DropReplaced = (taken: Taken, isStopping: () => boolean) => Promise<void>;
 
-/** For the log, where letters could not be deleted. */
-export const lettersStay = (channel: Channel): string =>
-  `dead letters of ${channel} stay: dlq drop --channel ${channel} --stale deletes them`;
-
 /** Milliseconds for the letters of chosen notifications. Where thousands lie, one less shows nobody anything. */
 const WALK_MS = 20_000;
 
@@ -91,6 +89,19 @@ export function isReplaced(letter: DeadLetter, row: NotificationRow | undefined,
   return (isOver || isTaken(letter, row, taken)) && !isLetter(row, { ...letter, message });
 }
 
+/**
+ * Drops a dead letter: its notification leaves `dead#…` if this is its letter. Call it before the message is
+ * deleted. A command that crashes in between leaves a message without effect, which can be dropped again. In the other
+ * order it would leave a dead notification without a letter to redrive.
+ */
+export async function dropDeadLetter({ message, ...letter }: DeadLetter, rows: RowStore, now: Date): Promise<void> {
+  if (message === undefined) return;
+  const row = await rows.read(message.log_id);
+  if (row === undefined || stateOf(row, now) !== 'dead' || !isLetter(row, { ...letter, message })) return;
+  // A row that changes at this moment is being attempted and no longer belongs to this letter.
+  await rows.change(row, GIVEN_UP);
+}
+
 /** By a channel function's rules for a redriven message (docs/decisions/delivery/dead-letters-and-redrive.md). */
 export function deadLetterView(
   letter: DeadLetter,
@@ -113,7 +124,7 @@ export function deadLetterView(
   const redriven = { message, message_id: `redriven-${message_id}`, sent_at: now, receive_count: 1 };
   const claim = { now, until: now.toISOString(), by: '' };
   const faults = row?.work_queue === undefined ? [] : workFaults(row);
-  const state = faults.length > 0 ? malformed(faults) : stateOf(planClaim(row, redriven, claim, policy));
+  const state = faults.length > 0 ? malformed(faults) : redriveOf(planClaim(row, redriven, claim, policy));
   return {
     log_id,
     tenant_id,
@@ -152,7 +163,7 @@ function jobOf(row: NotificationRow & { readonly template_id?: unknown }): Parti
   };
 }
 
-function stateOf(plan: ClaimPlan): Pick<DeadLetterView, 'state' | 'because'> {
+function redriveOf(plan: ClaimPlan): Pick<DeadLetterView, 'state' | 'because'> {
   if (plan.do === 'drop') return { state: 'stale', because: plan.because };
   if (plan.do === 'wait') return { state: 'stale', because: 'another worker holds its claim' };
   return plan.do === 'claim' && plan.forced_dead && plan.skip !== undefined
