@@ -5,8 +5,7 @@ import { createRecordStore } from '../../src/adapters/dynamodb/delivery/delivery
 import { createOperatorRows } from '../../src/adapters/dynamodb/delivery/guarded-rows.ts';
 import { createShardMark } from '../../src/adapters/dynamodb/indexing/shard-mark.ts';
 import { createPacingStore } from '../../src/adapters/dynamodb/pacing/pacing-store.ts';
-import { createDueIndex } from '../../src/adapters/dynamodb/sweep/due-index.ts';
-import { createSweepLog } from '../../src/adapters/dynamodb/sweep/sweep-log.ts';
+import { createDueIndex, createSweepLog } from '../../src/adapters/dynamodb/sweep/sweep-stores.ts';
 import { parseSweepEvent, type SweepEvent } from '../../src/adapters/lambda/events.ts';
 import { createSweepLanes } from '../../src/adapters/sqs/lanes.ts';
 import { foresight } from '../../src/core/delivery/claim-plan.ts';

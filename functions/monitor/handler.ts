@@ -3,7 +3,7 @@ import { createBreakerStore } from '../../src/adapters/dynamodb/breaker/breaker-
 import { createOperatorRows } from '../../src/adapters/dynamodb/delivery/guarded-rows.ts';
 import { createShardMark } from '../../src/adapters/dynamodb/indexing/shard-mark.ts';
 import { createPacingStore } from '../../src/adapters/dynamodb/pacing/pacing-store.ts';
-import { createDueIndex } from '../../src/adapters/dynamodb/sweep/due-index.ts';
+import { createDueIndex } from '../../src/adapters/dynamodb/sweep/sweep-stores.ts';
 import { createNoticeMark, createPublisher } from '../../src/adapters/sns/death-notices.ts';
 import type { Channel } from '../../src/core/model/channels.ts';
 import { noticeIn } from '../../src/core/model/language/japanese-notices.ts';

@@ -1,7 +1,6 @@
 import { createBreakerStore } from '../adapters/dynamodb/breaker/breaker-store.ts';
 import { createPacingStore } from '../adapters/dynamodb/pacing/pacing-store.ts';
-import { createDueIndex } from '../adapters/dynamodb/sweep/due-index.ts';
-import { lastSweeps } from '../adapters/dynamodb/sweep/sweep-log.ts';
+import { createDueIndex, lastSweeps } from '../adapters/dynamodb/sweep/sweep-stores.ts';
 import { getItems } from '../adapters/dynamodb/table/calls.ts';
 import { toForeignRow } from '../adapters/dynamodb/table/item.ts';
 import { queueCounts } from '../adapters/sqs/lanes.ts';

@@ -251,7 +251,7 @@ const OF_OUR_OWN = [
   'src/adapters/dynamodb/operator/newest-first.ts',
   'src/adapters/dynamodb/operator/notification-copies.ts',
   'src/adapters/dynamodb/operator/verify-reads.ts',
-  'src/adapters/dynamodb/sweep/sweep-log.ts',
+  'src/adapters/dynamodb/sweep/sweep-stores.ts',
   // A hash for the audit log, with the tenant in it.
   'src/application/chosen/correct.ts',
   // Placeholders of expressions.

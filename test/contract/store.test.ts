@@ -6,7 +6,7 @@ import { createSuccessorStore } from '../../src/adapters/dynamodb/delivery/succe
 import { createIndexStore } from '../../src/adapters/dynamodb/indexing/index-store.ts';
 import { createRowScan } from '../../src/adapters/dynamodb/indexing/row-scan.ts';
 import { createCorrectionStore } from '../../src/adapters/dynamodb/operator/correction-store.ts';
-import { createDueIndex } from '../../src/adapters/dynamodb/sweep/due-index.ts';
+import { createDueIndex } from '../../src/adapters/dynamodb/sweep/sweep-stores.ts';
 import { malformedEntries } from '../../src/core/delivery/take-over.ts';
 import type { IndexStore } from '../../src/core/indexing/index-row.ts';
 import { BASE_SHARDS } from '../../src/core/model/index-shards.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createDueIndex } from '../../src/adapters/dynamodb/sweep/due-index.ts';
+import { createDueIndex } from '../../src/adapters/dynamodb/sweep/sweep-stores.ts';
 import { createRowReader } from '../../src/adapters/dynamodb/table/calls.ts';
 import { type Item, toForeignRow, toNotificationRow } from '../../src/adapters/dynamodb/table/item.ts';
 import { groupDead } from '../../src/application/dead-groups.ts';

@@ -12,7 +12,7 @@ import { createOperatorRows } from '../../src/adapters/dynamodb/delivery/guarded
 import { createSuccessorStore } from '../../src/adapters/dynamodb/delivery/successor-store.ts';
 import { createIndexStore } from '../../src/adapters/dynamodb/indexing/index-store.ts';
 import { createPacingStore } from '../../src/adapters/dynamodb/pacing/pacing-store.ts';
-import { createDueIndex } from '../../src/adapters/dynamodb/sweep/due-index.ts';
+import { createDueIndex } from '../../src/adapters/dynamodb/sweep/sweep-stores.ts';
 import { type Item, toForeignRow } from '../../src/adapters/dynamodb/table/item.ts';
 import { sharedBudget } from '../../src/adapters/signing/hashed-ids.ts';
 import { malformedEntries } from '../../src/core/delivery/take-over.ts';

@@ -2,7 +2,7 @@ import { GetItemCommand, type UpdateItemCommand } from '@aws-sdk/client-dynamodb
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createBreakerStore } from '../../../src/adapters/dynamodb/breaker/breaker-store.ts';
 import { createRequestCounts } from '../../../src/adapters/dynamodb/intake/request-counts.ts';
-import { createSweepLog, lastSweeps } from '../../../src/adapters/dynamodb/sweep/sweep-log.ts';
+import { createSweepLog, lastSweeps } from '../../../src/adapters/dynamodb/sweep/sweep-stores.ts';
 import { toItem } from '../../../src/adapters/dynamodb/table/item.ts';
 import { createNoticeMark } from '../../../src/adapters/sns/death-notices.ts';
 import type { Breaker } from '../../../src/core/breaker/breaker.ts';

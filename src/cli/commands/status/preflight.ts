@@ -9,7 +9,7 @@ import type { readLeftovers } from '../../../adapters/deployment/leftovers.ts';
 import type { readPlatform } from '../../../adapters/deployment/platform-facts.ts';
 import { createShardMark } from '../../../adapters/dynamodb/indexing/shard-mark.ts';
 import { ACTIVE_EMAILS_INDEX } from '../../../adapters/dynamodb/schema.ts';
-import { createDueIndex } from '../../../adapters/dynamodb/sweep/due-index.ts';
+import { createDueIndex } from '../../../adapters/dynamodb/sweep/sweep-stores.ts';
 import { scan } from '../../../adapters/dynamodb/table/reads.ts';
 import { queueCounts } from '../../../adapters/sqs/lanes.ts';
 import type { OperatorDeps } from '../../../application/deps.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createSweepLog } from '../../../../src/adapters/dynamodb/sweep/sweep-log.ts';
+import { createSweepLog } from '../../../../src/adapters/dynamodb/sweep/sweep-stores.ts';
 import { type Operations, startOperations } from '../../../support/cli/operations.ts';
 
 const NOW = new Date('2026-03-01T12:00:00.000Z');
