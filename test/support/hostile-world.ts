@@ -3,7 +3,7 @@ import { Metrics } from '@aws-lambda-powertools/metrics';
 import { type AttributeValue, type DynamoDBClient, PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
 import type { DynamoDBRecord, SQSRecord } from 'aws-lambda';
 import { bindChannel, type ChannelPorts, gatheredBudgets } from '../../functions/shared/channel/channel-function.ts';
-import { FOREIGN_ROWS } from '../../lib/constructs/indexing/indexer-stream-filter.ts';
+import { FOREIGN_ROWS } from '../../lib/constructs/indexing/stream-filters.ts';
 import { SendsUnderWay } from '../../src/adapters/batching/gather.ts';
 import { createBreakerStore } from '../../src/adapters/dynamodb/breaker/breaker-store.ts';
 import { createContentStore } from '../../src/adapters/dynamodb/delivery/content-store.ts';

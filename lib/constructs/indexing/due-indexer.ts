@@ -9,7 +9,7 @@ import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts'
 import { continueItself, listStreams, readStreams, readStreamsOf, runOnSchedule } from '../function/triggers.ts';
 import { failureQueue } from '../lanes/queues.ts';
 import type { StageStorage } from '../storage/tables.ts';
-import { FOREIGN_ROWS } from './indexer-stream-filter.ts';
+import { FOREIGN_ROWS } from './stream-filters.ts';
 
 /** Takes in the rows that others put into NotificationLog: it encrypts their recipient and adds our index keys. */
 export class DueIndexer extends Construct {

@@ -5,9 +5,9 @@ import type { OutcomesEnv } from '../../../functions/shared/runtime/env.ts';
 import { allow, on, useTableKey } from '../function/permissions.ts';
 import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts';
 import { listStreams, readStreams, readStreamsOf, type StreamSources } from '../function/triggers.ts';
+import { ADDRESS_FACTS, BREAKERS, ENDED_EMAILS, ENDED_NOTIFICATIONS } from '../indexing/stream-filters.ts';
 import { failureQueue } from '../lanes/queues.ts';
 import type { Stage } from '../stage.ts';
-import { ADDRESS_FACTS, BREAKERS, ENDED_EMAILS, ENDED_NOTIFICATIONS } from './outcome-stream-filters.ts';
 
 /** Tells producers what became of what they handed over, from what the tables' streams show. */
 export class Outcomes extends Construct {

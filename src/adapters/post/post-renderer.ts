@@ -10,9 +10,9 @@ import { TooNestedError, tooNested } from '../content/convert-content.ts';
 import { escapeHtml } from '../content/escape-html.ts';
 import { htmlToPlainText, timeBoxed } from '../content/html-text.ts';
 import { parseSegment } from '../nql/parse-segment.ts';
-import { faultOfFields } from './field-faults.ts';
+
 import { FOOTER_STYLE, htmlFooter, textFooter, withAdditions } from './footer.ts';
-import { type HeldFields, holdFields } from './held-fields.ts';
+import { faultOfFields, type HeldFields, holdFields } from './held-fields.ts';
 import { templated } from './mail-template.ts';
 import { findParts, withParts } from './segment-parts.ts';
 

@@ -1,5 +1,4 @@
-import { FOREIGN_ROWS } from '../../../lib/constructs/indexing/indexer-stream-filter.ts';
-import { ENDED_NOTIFICATIONS } from '../../../lib/constructs/outcomes/outcome-stream-filters.ts';
+import { ENDED_NOTIFICATIONS, FOREIGN_ROWS } from '../../../lib/constructs/indexing/stream-filters.ts';
 import { toItem } from '../../../src/adapters/dynamodb/table/item.ts';
 import type { IntakeRecord } from '../../../src/core/intake/ports.ts';
 import type { Channel } from '../../../src/core/model/channels.ts';

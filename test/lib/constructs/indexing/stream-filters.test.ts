@@ -1,6 +1,6 @@
 import { marshall } from '@aws-sdk/util-dynamodb';
 import { describe, expect, it } from 'vitest';
-import { FOREIGN_ROWS } from '../../../../lib/constructs/indexing/indexer-stream-filter.ts';
+import { FOREIGN_ROWS } from '../../../../lib/constructs/indexing/stream-filters.ts';
 import { matchesAny } from '../../../../src/local/emulator/events/event-filter.ts';
 
 const ours = { history_bucket: '2026-11-21#3', updated_by: 'notification-retry' };

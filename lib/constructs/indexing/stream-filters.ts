@@ -1,4 +1,5 @@
 import { FilterCriteria } from 'aws-cdk-lib/aws-lambda';
+import { BREAKER_KIND } from '../../../src/adapters/dynamodb/schema.ts';
 import { CONTENT_COLUMNS, FALLBACK_COLUMNS, UPDATED_BY } from '../../../src/core/model/notification.ts';
 
 // `exists` works on leaves only, so the patterns include the type keys. One filter cannot match a field that is either
@@ -12,8 +13,10 @@ const notOurs = { work_queue: absent, failure_reason: absent };
 const writtenByOthers = [{ updated_by: absent }, { updated_by: { S: [{ 'anything-but': [UPDATED_BY] }] } }];
 const withReasonOrKeys = [{ work_queue: absent, failure_reason: present }, { work_queue: present }];
 
-const written = (newImage: Readonly<Record<string, object>>) =>
-  FilterCriteria.filter({ eventName: ['INSERT', 'MODIFY'], dynamodb: { NewImage: newImage } });
+/** What is read of a stream costs nothing until the function gets it. */
+const changes = (dynamodb: object, ...eventName: readonly string[]) =>
+  FilterCriteria.filter({ ...(eventName.length > 0 && { eventName }), dynamodb });
+const written = (NewImage: object) => changes({ NewImage }, 'INSERT', 'MODIFY');
 
 /**
  * The changes of NotificationLog that concern rows that others wrote, without our index keys. Our own
@@ -34,4 +37,21 @@ export const FOREIGN_ROWS = [
     $or: [...CONTENT_COLUMNS, ...FALLBACK_COLUMNS].map((column) => ({ [column]: present })),
     send_status: { S: [{ 'anything-but': ['SENDING'] }] },
   }),
+];
+
+/** Images that say how a notification ended, or that a mail came back (src/core/outcomes/notification-outcomes.ts). */
+export const ENDED_NOTIFICATIONS = [
+  written({ send_status: { S: ['SUCCESS'] }, last_attempt: { N: [{ exists: true }] } }),
+  written({ send_status: { S: ['FAILED'] }, failure_reason: present }),
+  written({ bounced_at: present }),
+];
+
+/** Also a breaker that expires. The budgets and counts of the table change with every batch. */
+export const BREAKERS = [changes({ Keys: { kind: { S: [BREAKER_KIND] } } })];
+
+export const ENDED_EMAILS = [written({ part: { S: ['row'] }, status: { S: ['submitted', 'failed', 'cancelled'] } })];
+
+/** The facts of an address; a member's item and its pointer have a `member_uuid`, and the mark of one is `gone`. */
+export const ADDRESS_FACTS = [
+  written({ member_uuid: { S: [{ exists: false }] }, gone: { BOOL: [{ exists: false }] } }),
 ];
