@@ -12,8 +12,7 @@ import { type Clock, epochMs } from '../model/time.ts';
 import { type DueItem, fnv1a } from '../model/work-index.ts';
 import { dispatchOf, laneOf } from './backlog.ts';
 import type { LaneRooms } from './lane-room.ts';
-import type { Preview } from './preview.ts';
-import { isBetweenSweeps, runOptionsOf, type SweepRequest, type Tally } from './sweep-run.ts';
+import { isBetweenSweeps, type Preview, runOptionsOf, type SweepRequest, type Tally } from './sweep-run.ts';
 
 export interface DispatcherDeps {
   readonly lanes: SweepLanes;

@@ -1,6 +1,7 @@
 import { CHANNELS, type Channel, PRIORITIES, type Priority } from '../model/channels.ts';
-import { MAX_DELAY_MS, type QueueMessage, type RunOptions } from '../model/queue-message.ts';
+import { MAX_DELAY_MS, messageFor, type QueueMessage, type RunOptions } from '../model/queue-message.ts';
 import { epochMs, isoAfter } from '../model/time.ts';
+import type { DueItem } from '../model/work-index.ts';
 
 /** The job's parameters (batch-952-notification-retry.md §7), as on the command line and in the event. */
 export interface SweepRequest {
@@ -172,4 +173,36 @@ function sinceLastExpress(now: Date, minutes: number, { last, interval_ms }: Run
   const [oldest, latest] = [before(interval_ms), before(minutes * 60_000)];
   const since = last === undefined ? oldest : isoAfter(new Date(last), -INDEXED_WITHIN_MS);
   return { from: since < oldest ? oldest : since > latest ? latest : since, until: now.toISOString() };
+}
+
+/** Targets that a dry run lists unless the run is limited, and at most. */
+const LISTED = 1_000;
+const MOST_LISTED = 10_000;
+
+/** What a dry run with `list` says of each notification that it would dispatch, in the order of the run. */
+export class Preview {
+  readonly targets: SweepTarget[] = [];
+  readonly #room: number;
+  readonly #request: SweepRequest;
+  readonly #foresee: Foresight;
+
+  constructor(request: SweepRequest, foresee: Foresight) {
+    this.#request = request;
+    this.#room = Math.min(request.limit ?? LISTED, MOST_LISTED);
+    this.#foresee = foresee;
+  }
+
+  /** @returns false when there is no room for all of them */
+  async add(items: readonly DueItem[]): Promise<boolean> {
+    const listed = items.slice(0, this.#room - this.targets.length);
+    this.targets.push(...(await Promise.all(listed.map((item) => this.#targetOf(item)))));
+    return listed.length === items.length;
+  }
+
+  async #targetOf(item: DueItem): Promise<SweepTarget> {
+    const { log_id, channel, priority } = item;
+    const options = runOptionsOf(this.#request);
+    const foreseen = await this.#foresee(messageFor(item, item.work_at, 'dry-run', { options }));
+    return { log_id, channel, priority, ...foreseen };
+  }
 }

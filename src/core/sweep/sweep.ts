@@ -4,12 +4,12 @@ import { PRIORITY_POLICY } from '../model/retry-policy.ts';
 import { allShards, type DueItem, type PartitionCursors, type WorkState } from '../model/work-index.ts';
 import { lanesInUse } from './backlog.ts';
 import { type LaneBound, LaneRooms, type LaneState, messagesIn } from './lane-room.ts';
-import { Preview } from './preview.ts';
 import { Dispatcher, type DispatcherDeps } from './sweep-dispatcher.ts';
 import {
   type Foresight,
   isBetweenSweeps,
   newTally,
+  Preview,
   type RunHistory,
   type SweepHistory,
   type SweepRequest,
