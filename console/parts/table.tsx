@@ -4,9 +4,8 @@ import type { List } from '../data/use-list.ts';
 import { useKeys } from '../navigation/keys.ts';
 import { navigate, remember, remembered } from '../navigation/router.ts';
 import { type Word, WordBadge } from './badge.tsx';
-import { fittingColumns, useNarrow, useRoom } from './fitting-columns.ts';
 import { Empty, type EmptyProps, Loading, Problem } from './states.tsx';
-import { useVisibleRows } from './visible-rows.ts';
+import { fittingColumns, useNarrow, useRoom, useVisibleRows } from './table-room.ts';
 
 export interface Column<T> {
   readonly title: string;
