@@ -126,3 +126,6 @@ export function refuse(problem: ProblemName, detail: string, local: boolean): Ht
     body: JSON.stringify(problemBody(new Problem(problem, detail), local)),
   };
 }
+
+/** Whether a path of the console is one of newsletters, which have a function of their own where there are any. */
+export const isOfNewsletters = (path: string): boolean => /^\/api\/(newsletters|emails|members)(\/|$)/.test(path);

@@ -14,9 +14,6 @@ export const LACKS = {
   monitoring: `This stage has no metrics, as its monitoring is off: ${CONFIGURE}.`,
 } as const;
 
-/** Whether a path of the console is one of newsletters, which have a function of their own where there are any. */
-export const isOfNewsletters = (path: string): boolean => /^\/api\/(newsletters|emails|members)(\/|$)/.test(path);
-
 /**
  * What a stage has of something, by name. To read what it does without refuses in one sentence, whichever command or
  * route needs it; what is not there is not listed either.

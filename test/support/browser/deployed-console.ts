@@ -4,7 +4,7 @@ import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import { buildConsole, CONSOLE_PAGE } from '../../../console/build.ts';
 import type { ConsoleApiEnv } from '../../../functions/shared/runtime/console-env.ts';
-import { isOfNewsletters } from '../../../src/adapters/deployment/stage-parts.ts';
+import { isOfNewsletters } from '../../../src/application/console.ts';
 import type { ConsoleConfig } from '../../../src/application/contract/overview.ts';
 import { securityHeaders } from '../../../src/console-server/security-headers.ts';
 import { staticFile } from '../../../src/console-server/static-files.ts';

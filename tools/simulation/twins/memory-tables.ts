@@ -1,4 +1,5 @@
 import * as stores from '../../../src/adapters/dynamodb/delivery/delivery-stores.ts';
+import * as guarded from '../../../src/adapters/dynamodb/delivery/guarded-rows.ts';
 import { STATE_COLUMNS } from '../../../src/adapters/dynamodb/table/item.ts';
 import {
   type ClaimStore,
@@ -79,9 +80,9 @@ export class MemoryTables implements IndexStore {
   };
 
   readonly eventRows: EventRows = {
-    ...this.#guarded(stores.EVENT_COLUMNS),
+    ...this.#guarded(guarded.EVENT_COLUMNS),
     change: async (was, change, successor) => {
-      const guard = asRead({ ...was }, stores.EVENT_COLUMNS);
+      const guard = asRead({ ...was }, guarded.EVENT_COLUMNS);
       if (successor === undefined) return this.#change(was, change, guard);
       const both =
         holds(guard, this.log.get(was.log_id)) &&
@@ -90,13 +91,13 @@ export class MemoryTables implements IndexStore {
     },
   };
   readonly operatorRows: RowStore = this.#guarded(STATE_COLUMNS);
-  readonly forgetRows: RowStore = this.#guarded(stores.ERASED_COLUMNS);
+  readonly forgetRows: RowStore = this.#guarded(guarded.ERASED_COLUMNS);
 
-  /** The twin of createOperatorRows and its like in dynamodb/table/guarded-update.ts. */
+  /** The twin of createOperatorRows and its like in dynamodb/delivery/guarded-rows.ts. */
   #guarded(columns: readonly string[]): RowStore {
     return {
       read: async (log_id) => this.row(log_id),
-      change: (was, change) => this.#change(was, change, stores.asFound(was, columns)),
+      change: (was, change) => this.#change(was, change, guarded.asFound(was, columns)),
     };
   }
 

@@ -34,30 +34,14 @@ import { STATE_COLUMNS, toItem, toNotificationRow, toRetryRecord, toValue } from
 import { getItem, queryAll } from '../table/reads.ts';
 
 /** For claims by a plan: also what the plan reads and others may write without a change of state. */
-const CLAIM_COLUMNS = [
+export const CLAIM_COLUMNS = [
   ...STATE_COLUMNS,
   'delivery_by_attempt',
   'give_up',
   'is_deleted',
 ] as const satisfies readonly (keyof NotificationRow)[];
 
-const CONTENT = [...CONTENT_COLUMNS, ...FALLBACK_COLUMNS] as const;
-
-/**
- * For delivery events: two of them can come at once, in one millisecond, and neither changes the row's state. What its
- * writer has put into a delivered row is taken in without a change of it, too.
- */
-export const EVENT_COLUMNS = [...CLAIM_COLUMNS, 'updated_at', 'next_life'] as const;
-
-/** For an erasure: what its writer puts into the row between the read and the write is another recipient's. */
-export const ERASED_COLUMNS = [...STATE_COLUMNS, ...CONTENT] as const;
-
-/** The same of a row, and what events have shown: while it is sent, and later ones, that is noted without a change of its state. */
-export function asFound(row: NotificationRow, columns: readonly string[]): Guard {
-  const shown = row.send_status === 'SENDING' || row.delivery_by_attempt !== undefined;
-  const more = shown && !columns.includes('delivery_by_attempt') ? ['delivery_by_attempt'] : [];
-  return asRead<string>({ ...row }, [...columns, ...more]);
-}
+export const CONTENT = [...CONTENT_COLUMNS, ...FALLBACK_COLUMNS] as const;
 
 /** A row that is due as its message says, that nobody sends, and that has an attempt left. */
 export function claimable({ priority, due, channel, tenant_id }: QueueMessage): Guard {

@@ -3,12 +3,28 @@ import type { RowStore } from '../../../core/delivery/ports.ts';
 import { CANCELLATION } from '../../../core/delivery/transitions/without-attempt.ts';
 import type { EventRows } from '../../../core/delivery-events/apply-delivery-event.ts';
 import type { NotificationRow } from '../../../core/model/notification.ts';
-import { asRead, type RowChange, stamped, wasApplied } from '../../../core/model/row-change.ts';
+import { asRead, type Guard, type RowChange, stamped, wasApplied } from '../../../core/model/row-change.ts';
 import type { Clock } from '../../../core/model/time.ts';
 import { createRowReader, updateExpression } from '../table/calls.ts';
 import { conditionOf, createGuardedUpdates, transact } from '../table/guarded-update.ts';
 import { STATE_COLUMNS } from '../table/item.ts';
-import { asFound, ERASED_COLUMNS, EVENT_COLUMNS } from './delivery-stores.ts';
+import { CLAIM_COLUMNS, CONTENT } from './delivery-stores.ts';
+
+/**
+ * For delivery events: two of them can come at once, in one millisecond, and neither changes the row's state. What its
+ * writer has put into a delivered row is taken in without a change of it, too.
+ */
+export const EVENT_COLUMNS = [...CLAIM_COLUMNS, 'updated_at', 'next_life'] as const;
+
+/** For an erasure: what its writer puts into the row between the read and the write is another recipient's. */
+export const ERASED_COLUMNS = [...STATE_COLUMNS, ...CONTENT] as const;
+
+/** The columns of a row as they were found, and what events have shown: while it is sent, and later ones, that is noted without a change of its state. */
+export function asFound(row: NotificationRow, columns: readonly string[]): Guard {
+  const shown = row.send_status === 'SENDING' || row.delivery_by_attempt !== undefined;
+  const more = shown && !columns.includes('delivery_by_attempt') ? ['delivery_by_attempt'] : [];
+  return asRead<string>({ ...row }, [...columns, ...more]);
+}
 
 /** Rows of NotificationLog, changed only while the guarded columns are as they were read. */
 function createGuardedRows(client: DynamoDBClient, table: string, clock: Clock, guarded: readonly string[]): RowStore {

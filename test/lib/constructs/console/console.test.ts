@@ -4,7 +4,7 @@ import { AwsSolutionsChecks } from 'cdk-nag';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parseStageConfig } from '../../../../lib/config/stage-config.ts';
 import { ROUTES_OF_THE_PAGE } from '../../../../lib/constructs/console/page.ts';
-import { isOfNewsletters } from '../../../../src/adapters/deployment/stage-parts.ts';
+import { isOfNewsletters } from '../../../../src/application/console.ts';
 import { NEWSLETTER_ROUTES } from '../../../../src/application/routes/newsletters.ts';
 import { PIPELINE_ROUTES } from '../../../../src/application/routes/pipeline.ts';
 import { resourcesOf, stackOf } from '../../../support/lib/synthesize.ts';
