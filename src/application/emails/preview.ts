@@ -11,9 +11,9 @@ import { type Email, type EmailContent, missingIdentification } from '../../core
 import { beginOf, whyExcluded } from '../../core/newsletter/model/member.ts';
 import { mergeValues, missingFields } from '../../core/newsletter/model/merge-fields.ts';
 import type { MemberStore, Sealing } from '../../core/newsletter/model/ports.ts';
+import { sentAs } from '../../core/newsletter/model/senders.ts';
 import { renderingKey } from '../../core/newsletter/preparation/open-batches.ts';
 import { neededUses } from '../../core/newsletter/preparation/tally.ts';
-import { sentAs } from '../../core/newsletter/sending/send-deps.ts';
 import { ALL_PARTS, SAMPLE, SAMPLE_LINK } from '../../core/newsletter/sending/test-mail.ts';
 import { findRecipient } from '../../core/newsletter/views/list-recipients.ts';
 import { type Decision, decisionOf } from '../audit.ts';

@@ -9,8 +9,7 @@ import type { Publication } from '../../core/newsletter/lifecycle/publish.ts';
 import { type EmailContent, missingIdentification, type Newsletter } from '../../core/newsletter/model/email.ts';
 import { mergeFieldRefusal } from '../../core/newsletter/model/merge-fields.ts';
 import type { EmailStore, NewsletterStore } from '../../core/newsletter/model/ports.ts';
-import { foreignSenders } from '../../core/newsletter/model/senders.ts';
-import { fromAddress } from '../../core/newsletter/sending/send-deps.ts';
+import { foreignSenders, fromAddress } from '../../core/newsletter/model/senders.ts';
 import { ALL_PARTS } from '../../core/newsletter/sending/test-mail.ts';
 import { MAX_BODY, type replaceSchema } from '../contract/api/emails.ts';
 

@@ -1,11 +1,4 @@
-import {
-  ceilingOf,
-  DEFAULT_PACING_POLICY,
-  PACING_SETTINGS,
-  type PacingPolicy,
-  PLANNED_SHARE,
-  type Use,
-} from './pacing-policy.ts';
+import { DEFAULT_PACING_POLICY, PACING_SETTINGS, type PacingPolicy, PLANNED_SHARE, type Use } from './pacing-policy.ts';
 import { numberIn, type Registers, type Step } from './registers.ts';
 
 /** What the provider says about the account that all e-mail goes through. */
@@ -56,6 +49,24 @@ export function accountIn(registers: Registers): Account | undefined {
     production: registers['production'] !== 'no',
     granted: Math.max(0, numberIn(registers, 'granted') ?? 0),
   };
+}
+
+/** How a budget is divided. Both are shares of the whole, 0…1. */
+export interface Shares {
+  /** Kept free for `express`. */
+  readonly express_only: number;
+  /** The most that newsletters may take; at most 1 − express_only. */
+  readonly newsletter: number;
+}
+
+/**
+ * The share of a budget up to which a use may take from it, counting what all uses have taken. `info` lies halfway
+ * between newsletters and `normal`, so that a quota pauses newsletters first, then `info`, then `normal`.
+ */
+export function ceilingOf(use: Use, { express_only, newsletter }: Shares): number {
+  const standard = 1 - express_only;
+  const bulk = Math.min(newsletter, standard);
+  return { express: 1, standard, info: (standard + bulk) / 2, newsletter: bulk }[use];
 }
 
 /** E-mails per second that may be planned now. */

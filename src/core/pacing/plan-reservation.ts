@@ -1,6 +1,6 @@
 import { LANES, type Lane } from '../model/channels.ts';
-import { plannedRate, roomFor, spendingSteps } from './account.ts';
-import { ceilingOf, KEPT_MS, LOOK_AHEAD_MS, type PacingPolicy, USES, type Use } from './pacing-policy.ts';
+import { ceilingOf, plannedRate, roomFor, spendingSteps } from './account.ts';
+import { KEPT_MS, LOOK_AHEAD_MS, type PacingPolicy, USES, type Use } from './pacing-policy.ts';
 import { clockStep, numberIn, type Registers, type Step } from './registers.ts';
 
 /** A wish for the allowance of the account that all e-mail goes through. */

@@ -1,6 +1,7 @@
 import { defined } from '../../model/collections.ts';
 import { Problem } from '../../model/problem.ts';
 import type { Clock } from '../../model/time.ts';
+import type { Batch } from './batch.ts';
 import type { Newsletter } from './email.ts';
 import type { NewsletterStore } from './ports.ts';
 
@@ -129,4 +130,36 @@ export async function putNewsletter(
     throw new Problem('conflict', `${what} ${newsletter_id} of ${tenant_id}: look at it again, then change it.`);
   }
   return stored;
+}
+
+/** How a mail of the newsletter goes out, whoever gets it. */
+export function sentAs(newsletter: Newsletter, batch: Pick<Batch, 'fallback_sending_domain'>) {
+  const { reply_to, track } = newsletter;
+  const list_id = listId(newsletter);
+  return {
+    from: fromAddress(newsletter, batch),
+    ...(list_id !== undefined && { list_id }),
+    ...(reply_to !== undefined && { reply_to }),
+    ...(track !== undefined && { track }),
+  };
+}
+
+/**
+ * Names the newsletter for programs that sort mail (RFC 2919): the same from each of its domains, and another one than
+ * that of a tenant at the same domain.
+ */
+function listId({ tenant_id, newsletter_id, from }: Newsletter): string | undefined {
+  const host = hostOf(/@([^@>\s]+)>?\s*$/.exec(from)?.[1] ?? '');
+  const tenant = tenant_id.replaceAll(/[^\w-]/gu, (char) => `%${char.codePointAt(0)?.toString(16)}`);
+  return host && `${newsletter_id}.${tenant}.${host}`;
+}
+
+/** The From address of a batch: that of the newsletter, at the sending domain or the fallback domain. */
+export function fromAddress(
+  newsletter: Newsletter,
+  { fallback_sending_domain }: Pick<Batch, 'fallback_sending_domain'>,
+) {
+  const { from, sending_domain, fallback_domain } = newsletter;
+  const domain = fallback_sending_domain ? fallback_domain : sending_domain;
+  return domain === undefined ? from : from.replace(/@[^@>\s]+(>?)\s*$/, `@${domain}$1`);
 }

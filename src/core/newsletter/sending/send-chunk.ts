@@ -4,14 +4,14 @@ import { epochMs, isoAfter } from '../../model/time.ts';
 import { claimEntries, expireCall, failPending, placesOf } from '../accounting/chunk-changes.ts';
 import type { Chunk, ChunkKey, ChunkState } from '../model/batch.ts';
 import type { CallOutcome } from '../model/email-message.ts';
-import type { BulkAnswer, BulkCall } from '../model/provider.ts';
+import { type BulkAnswer, type BulkCall, bulkEntries } from '../model/provider.ts';
 import { EXPIRED, type ExclusionReason, RECIPIENT_STATES } from '../model/recipient-state.ts';
+import { sentAs } from '../model/senders.ts';
 import { nextDay } from '../warming/domain-warming.ts';
 import { inTurn, mostPerCall, nextOpen, openPlaces, type Step, type Stop, toldLater } from './batch-step.ts';
 import type { HeldBatch } from './held-batch.ts';
 import { isAccepted, type Judgement, judgeAnswer } from './judge-answer.ts';
 import { keyOf, noteAnswer, noteRefused, recordOutcome, whileSlotServes } from './note-answer.ts';
-import { bulkEntries, sentAs } from './send-deps.ts';
 
 /**
  * Sends what is pending in a chunk, each recipient at most once; who is refused for the time being waits for the next

@@ -5,9 +5,9 @@ import type { Email, EmailContent } from '../model/email.ts';
 import { mergeValues } from '../model/merge-fields.ts';
 import type { NewsletterStore } from '../model/ports.ts';
 import type { BulkAnswer, BulkProvider, Renderings } from '../model/provider.ts';
-import { FOREIGN_SENDER, foreignSenders } from '../model/senders.ts';
+import { FOREIGN_SENDER, foreignSenders, sentAs } from '../model/senders.ts';
 import { limitNamedBy, refusalsIn } from './judge-answer.ts';
-import { type LateExclusions, type SendPacing, sentAs } from './send-deps.ts';
+import type { LateExclusions, SendPacing } from './send-deps.ts';
 
 /** Batch id in the tags of test mails: there is no such batch, so their events count for nobody. */
 const TEST_BATCH = 'test';
