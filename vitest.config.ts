@@ -83,6 +83,9 @@ export default defineConfig({
     sequence: { sequencer: LongFirst },
     // Explorations, histories and syntheses make much that is soon garbage: a twentieth less CPU with room for it.
     execArgv: ['--max-semi-space-size=64'],
+    // Node loads what is tested, as it loads the commands and stand-ins: Vite's runner transforms every module once more,
+    // and reads each import through an object. The loader that would mock modules is off: no test mocks one.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
     globalSetup: ['test/support/temporary-directory.ts', 'test/support/plain-output.ts'],
     setupFiles: ['test/support/seed.ts'],
     // It ends what hangs. Beside four other processes on two cores, what computes for six seconds takes three times that.

@@ -270,8 +270,8 @@ export function memberSuite(store: () => MemberStore): void {
     await store().unsubscribe(tenant_id, email_hash, 'weekly', NOW);
     await store().suppress(tenant_id, email_hash, { reason: 'bounced', at: NOW });
     const facts = { tenant_id, email_hash, unsubscribed: { weekly: NOW }, suppressed: { reason: 'bounced', at: NOW } };
-    for (const of of ['audience', 'addressees'] as const)
-      expect(await asked(of, tenant_id)).toMatchObject([{ email_hash, facts }]);
+    for (const whom of ['audience', 'addressees'] as const)
+      expect(await asked(whom, tenant_id)).toMatchObject([{ email_hash, facts }]);
     await store().upsert([{ ...member, newsletters: ['weekly'] }]);
     expect(await all(tenant_id)).toMatchObject([{ email_hash, members: [{ member_id: 'm-1' }], facts }]);
     await store().remove(tenant_id, 'm-1');

@@ -137,6 +137,7 @@ describe('the functions behind the deployed console', () => {
       },
     });
 
+  let loads = 0;
   it.each([
     ['console-api', ENV, '/api/session', { role: 'operator' }],
     ['console-api', OF_NOTIFICATIONS, '/api/session', { role: 'operator' }],
@@ -144,11 +145,10 @@ describe('the functions behind the deployed console', () => {
     ['console-api', WITHOUT_NEWSLETTERS, '/api/emails', { detail: LACKS.newsletters }],
     ['console-api', WITHOUT_NEWSLETTERS, '/api/members/T1/daily', { detail: LACKS.newsletters }],
   ])('%s answers for its own routes (%#)', async (name, env, path, expected) => {
-    vi.resetModules();
     vi.unstubAllEnvs();
-    // The module binds itself to its environment on import, as Lambda loads it.
+    // The module binds itself to its environment on import, as Lambda loads it: each time under an address of its own.
     for (const [key, value] of Object.entries({ AWS_REGION: 'us-east-1', ...env })) vi.stubEnv(key, value);
-    const { handler } = await import(`../../functions/${name}/handler.ts`);
+    const { handler } = await import(`../../functions/${name}/handler.ts?${++loads}`);
     const { body } = await handler(get(path), { functionName: name });
     expect(JSON.parse(body)).toMatchObject(expected);
     vi.unstubAllEnvs();

@@ -247,8 +247,8 @@ describe('any members who move, are deleted, come back and are created while the
             await happen(2);
           }
           const sent = found.filter(({ excluded }) => excluded === undefined);
-          for (const of of ['member_id', 'email_hash'] as const)
-            expect(sent.length).toBe(new Set(sent.map(({ member }) => member[of])).size);
+          for (const key of ['member_id', 'email_hash'] as const)
+            expect(sent.length).toBe(new Set(sent.map(({ member }) => member[key])).size);
           const gets = new Set(sent.map(({ member }) => member.email_hash));
           for (const [who, to] of homes.entries())
             if (changes.every((one) => one.who !== who || one.what === 'create')) expect(gets).toContain(addresses[to]);
