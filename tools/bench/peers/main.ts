@@ -6,36 +6,40 @@ import { command, read, whole } from '../../../src/terminal/command-line.ts';
 import { installPackages } from '../../third-party/install-packages.ts';
 import { type BenchContext, createContext } from '../benchmark.ts';
 import { inTurns } from '../figure.ts';
-import { standardMapping } from '../setup/lanes.ts';
 import { startReceiver } from '../setup/receiver.ts';
 import { bodyOf } from '../setup/rows.ts';
 import { inWorld, type World } from '../setup/world.ts';
 import { ourCandidate } from './our-candidate.ts';
 import type { PeerSettings } from './peer-process.ts';
 import { sharesOf } from './profile.ts';
-import { type Candidate, measure, measureDeaths, PATIENCE_SECONDS, renderPeers } from './rounds.ts';
+import { type Candidate, measure, measureDeaths, PATIENCE_SECONDS, renderPeers, sideBySide } from './rounds.ts';
 import { type Server, startPostgres, startRedis, treeOf } from './servers.ts';
 
-const USAGE = `npm run bench:peers -- [--count N] [--rounds N] [--kills N]
+const USAGE = `npm run bench:peers -- [--count N] [--rounds N] [--kills N] [--batch N] [--workers N]
 
 Sends the same signed webhooks with BullMQ, pg-boss, graphile-worker and this project, in turn: see docs/benchmarks.md.
 
   --count N   webhooks per round, 8000
   --rounds N  rounds of each, 3; the table has the medians
   --kills N   times that the worker is killed in the last round, 10
+  --batch N   webhooks that a worker sends side by side, 25 as in the standard lane; 10 as in the express lane
+  --workers N workers of each, 1; the time counts from the start of the first
 `;
 const BODY_BYTES = 1024;
 
 process.exitCode = await command(
   (args) => {
     const text = (value: string) => ({ type: 'string', default: value }) as const;
-    const given = { count: text('8000'), rounds: text('3'), kills: text('10'), help: { type: 'boolean' } } as const;
-    const { count, rounds, kills, help } = read(args, given);
+    const sizes = { count: text('8000'), batch: text('25'), workers: text('1') };
+    const given = { ...sizes, rounds: text('3'), kills: text('10'), help: { type: 'boolean' } } as const;
+    const { count, rounds, kills, batch, workers, help } = read(args, given);
     if (help) return undefined;
     return {
       count: whole('--count', count, 1, 1_000_000),
       rounds: whole('--rounds', rounds, 1, 100),
       kills: whole('--kills', kills, 0, 1_000),
+      batch: whole('--batch', batch, 1, 25),
+      workers: whole('--workers', workers, 1, 100),
     };
   },
   () => USAGE,
@@ -46,9 +50,13 @@ process.exitCode = await command(
   },
 );
 
-type Options = Readonly<Record<'count' | 'rounds' | 'kills', number>>;
+type Options = Readonly<Record<'count' | 'rounds' | 'kills' | 'batch' | 'workers', number>>;
 
-async function run({ count, rounds, kills }: Options, { home, step }: BenchContext, world: World): Promise<void> {
+async function run(
+  { count, rounds, kills, batch, workers }: Options,
+  { home, step }: BenchContext,
+  world: World,
+): Promise<void> {
   const standIns = treeOf([process.pid]).filter((pid) => pid !== process.pid);
   const redis = await startRedis(home);
   world.until('Redis', redis.stop);
@@ -60,14 +68,23 @@ async function run({ count, rounds, kills }: Options, { home, step }: BenchConte
   const receiver = await startReceiver(secret);
   world.until('receiver of the peers', receiver.close);
   const [url, body] = [`${receiver.url}/flaky`, bodyOf(BODY_BYTES)];
-  const { batchSize: concurrency } = standardMapping(world, 'send-webhook');
   const peer = (name: string, { port, pid }: Server) => {
-    const settings = { peer: name, port, tools, url, secret, body, concurrency, patience_seconds: PATIENCE_SECONDS };
+    const settings = {
+      peer: name,
+      port,
+      tools,
+      url,
+      secret,
+      body,
+      concurrency: batch,
+      patience_seconds: PATIENCE_SECONDS,
+    };
     return peerCandidate(settings, pid, join(home, `${name}.log`));
   };
   step(`seeding ${count} notifications`);
-  const ours = await ourCandidate(world, { count, url, body, servers: standIns });
-  const candidates = [ours, peer('bullmq', redis), peer('pg-boss', postgres), peer('graphile-worker', postgres)];
+  const ours = await ourCandidate(world, { count, batch, url, body, servers: standIns });
+  const peers = [peer('bullmq', redis), peer('pg-boss', postgres), peer('graphile-worker', postgres)];
+  const candidates = [ours, ...peers].map((candidate) => sideBySide(candidate, workers));
   const inSight = <T>(measured: (candidate: Candidate) => Promise<T>) => {
     const named = candidates.map((candidate) => {
       const tell = async () => {
@@ -116,7 +133,7 @@ function peerCandidate(settings: PeerSettings, server: number, logFile: string):
         process.kill(pid, 'SIGKILL');
         await exited;
       };
-      return { pid, kill, stop: kill };
+      return { pids: [pid], kill, stop: kill };
     },
     async records() {
       const child = await start('records');

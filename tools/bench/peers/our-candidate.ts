@@ -17,13 +17,15 @@ const ENVIRONMENT = { RETRY_POLICY, CLAIM_SECONDS: String(PATIENCE_SECONDS), SEN
 
 interface Given {
   readonly count: number;
+  /** Most webhooks of an invocation. */
+  readonly batch: number;
   readonly url: string;
   readonly body: string;
   readonly servers: readonly number[];
 }
 
 /** The deployed send-webhook, with the calls that Lambda makes for it in this process. */
-export async function ourCandidate(world: World, { count, url, body, servers }: Given): Promise<Candidate> {
+export async function ourCandidate(world: World, { count, batch, url, body, servers }: Given): Promise<Candidate> {
   const { dynamodb, sqs } = world.clients;
   const { url: QueueUrl } = standardLane(world, 'send-webhook');
   const VisibilityTimeout = String(PATIENCE_SECONDS + 1);
@@ -57,7 +59,7 @@ export async function ourCandidate(world: World, { count, url, body, servers }: 
         }),
       });
       await fn.process.loaded;
-      return runLane(world, fn, sweep);
+      return runLane(world, fn, batch, sweep);
     },
     records: async () => (await records()) - before,
   };
@@ -67,13 +69,13 @@ export async function ourCandidate(world: World, { count, url, body, servers }: 
 const SWEEP_AFTER_MS = 4_000;
 
 /** Gives the lane's messages to the worker as they are deployed, one batch after the other. */
-function runLane(world: World, fn: MeasuredFunction, sweep: () => Promise<unknown>): RunningWorker {
+function runLane(world: World, fn: MeasuredFunction, batchSize: number, sweep: () => Promise<unknown>): RunningWorker {
   const { url: queueUrl } = standardLane(world, 'send-webhook');
   let handledAt = Date.now();
   const source = startSqsEventSource({
     client: world.clients.sqs,
     queueUrl,
-    mapping: standardMapping(world, 'send-webhook'),
+    mapping: { ...standardMapping(world, 'send-webhook'), batchSize },
     invoke(event) {
       handledAt = Date.now();
       return fn.process.invoke(randomUUID(), event);
@@ -94,7 +96,7 @@ function runLane(world: World, fn: MeasuredFunction, sweep: () => Promise<unknow
     await stopped;
   };
   return {
-    pid: fn.process.pid,
+    pids: [fn.process.pid],
     kill: () => end(() => fn.process.kill()),
     async stop() {
       await end(() => {});

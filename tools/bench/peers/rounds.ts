@@ -23,10 +23,28 @@ export interface Candidate {
 }
 
 export interface RunningWorker {
-  readonly pid: number;
+  readonly pids: readonly number[];
   /** Kills it as the kernel does: SIGKILL. */
   kill(): Promise<void>;
   stop(): Promise<void>;
+}
+
+/** The candidate with several workers, as a lane has instances. */
+export function sideBySide(candidate: Candidate, count: number): Candidate {
+  return {
+    ...candidate,
+    async start(profiles) {
+      const workers = await Promise.all(Array.from({ length: count }, () => candidate.start(profiles)));
+      const all = async (end: (worker: RunningWorker) => Promise<void>) => {
+        await Promise.all(workers.map(end));
+      };
+      return {
+        pids: workers.flatMap(({ pids }) => pids),
+        kill: () => all((worker) => worker.kill()),
+        stop: () => all((worker) => worker.stop()),
+      };
+    },
+  };
 }
 
 /** After a death, a system may find out in its own way, but no later. Its defaults are 30 seconds to four hours. */
@@ -52,8 +70,8 @@ export async function measure(
   const server = cpuOf(candidate.servers);
   const started = Date.now();
   const worker = await candidate.start(profiles);
-  const before = cpuOf([worker.pid]);
-  const used = () => cpuOf([worker.pid]) - before;
+  const before = cpuOf(worker.pids);
+  const used = () => cpuOf(worker.pids) - before;
   try {
     await until(() => receiver.delivered() >= Math.min(COLD, count / 4), receiver);
     const [cold, cold_cpu] = [receiver.delivered(), used()];
