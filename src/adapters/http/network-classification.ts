@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { type ClassificationRule, codes } from '../../core/delivery/policy/classification.ts';
 import { refusedByUs } from '../../core/model/error-types.ts';
 import { ExplainedError } from '../../core/model/problem.ts';
@@ -5,8 +6,7 @@ import { RETRY_SETTINGS } from '../../core/model/retry-policy.ts';
 
 export interface HttpAnswer {
   readonly status: number;
-  /** By name in lower case. */
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: IncomingHttpHeaders;
   /** UTF-8, cut off at the limit. */
   readonly text: string;
   /** False if the text was cut off, by the limit, by the time or by the other side. */
@@ -142,17 +142,13 @@ export function networkFault(
 ): NetworkFault {
   const { code = 'UNKNOWN', message } = error;
   if (code === 'TARGET_REFUSED') return new NetworkFault(code, refusedTarget(message));
+  if (code.startsWith('HPE_')) {
+    return new NetworkFault('NO_HTTP', `the endpoint sent ${kindOf(came)} (${code})`, came.toString('utf8', 0, 2_000));
+  }
   return came.length > 0
     ? new NetworkFault(code, `the connection ended within the head of an answer (${code})`)
     : new NetworkFault(code, `the endpoint could not be reached (${code})`);
 }
-
-/** What came is no answer in HTTP/1. */
-export const noHttp = (came: Buffer): NetworkFault =>
-  new NetworkFault('NO_HTTP', `the endpoint sent ${kindOf(came)}`, came.toString('utf8', 0, 2_000));
-
-export const switched = (): NetworkFault =>
-  new NetworkFault('NO_HTTP', 'the endpoint answered 101: it left HTTP without having been asked to');
 
 /** A sign-in page, a proxy's error: never an answer of Slack's or Teams'. */
 export const PAGE = /^\s*<(!doctype|html|head|body|\?xml)\b/i;
@@ -170,4 +166,26 @@ function kindOf(came: Buffer): string {
   if (came[0] === 0x15 || came[0] === 0x16) return 'TLS';
   if (came[0] === 0 && came[3] === 4) return 'HTTP/2';
   return KINDS.find(([form]) => form.test(start))?.[1] ?? `${came.length} bytes that are not in HTTP`;
+}
+
+/**
+ * The final head among bytes that Node's parser refuses: RFC 9112 §6.3 lets equal lengths count as one, and a head that
+ * contradicts itself still has a status. The receiver has decided by then, and it is this side that hangs up.
+ */
+export function readHead(bytes: Buffer, limit: number): HttpAnswer | undefined {
+  let rest = bytes.toString('latin1').trimStart();
+  for (;;) {
+    const { index, 0: end } = /\r?\n\r?\n|$/.exec(rest) ?? { index: rest.length, 0: '' };
+    const [statusLine = '', ...fields] = rest.slice(0, index).split(/\r?\n/);
+    const status = /^HTTP\/\d\.\d[ \t]+(\d{3})(?![^ \t])/.exec(statusLine)?.[1];
+    const isWhole = end !== '' || fields.length > 0;
+    if (status === undefined || status === '101' || !isWhole) return undefined;
+    rest = rest.slice(index + end.length);
+    if (status.startsWith('1')) continue;
+    const headers = Object.fromEntries(
+      fields.map((field) => field.split(/:\s*(.*)/).map((part) => part.toLowerCase())),
+    );
+    const text = Buffer.from(rest, 'latin1').toString('utf8', 0, limit);
+    return { status: Number(status), headers, text, complete: false };
+  }
 }

@@ -38,7 +38,7 @@ function headEnd(bytes: string, from = 0): number {
 
 const small = ANSWERS.filter((one) => bytesOf(one).length < 4_000);
 const answered = small.filter(({ status }) => status !== undefined);
-/** Whose head is well-formed. */
+/** Whose head Node's parser takes. */
 const wellFormed = answered.filter((one) => one.text !== undefined);
 const oneOf = (cases: readonly AnswerCase[]) => fc.constantFrom(...cases);
 const junk = fc.string({ unit: fc.integer({ min: 0, max: 255 }).map((n) => String.fromCharCode(n)), maxLength: 60 });

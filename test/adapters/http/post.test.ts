@@ -68,7 +68,7 @@ describe('posting', () => {
     server.answer = (response) => {
       response.writeHead(200).write('half');
     };
-    expect(await post({ timeoutMs: 500 })).toMatchObject({ status: 200 });
+    expect(await post({ timeoutMs: 150 })).toMatchObject({ status: 200 });
   });
 
   it.each(['hold', 'close', 'reset'] as const)(
