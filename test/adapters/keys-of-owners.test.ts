@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { addressShard, factsKey, memberKey, pointerKey } from '../../src/adapters/dynamodb/newsletter/member-items.ts';
-import { toTag } from '../../src/adapters/email/message-tag.ts';
 import {
   fairGroup,
   providerSafeId,
   recipientBudget,
   recipientHash,
   sharedBudget,
+  toTag,
 } from '../../src/adapters/signing/hashed-ids.ts';
 import { batchItemKey, createIdentities } from '../../src/application/requests/idempotency.ts';
 import { retryLogId } from '../../src/core/delivery/retry-record.ts';
@@ -95,7 +95,7 @@ const KEYS: readonly NamedKey[] = [
     owner: ({ tenant, name }) => [tenant, name.trim()],
   },
   {
-    at: 'src/adapters/email/message-tag.ts',
+    at: HASHES,
     store: 'tag',
     key: ({ name }) => toTag(name),
     owner: ({ name }) => [name],
@@ -265,10 +265,9 @@ const OF_OUR_OWN = [
   'src/adapters/dynamodb/console/audit-log.ts',
   'src/adapters/sealing/data-keys.ts',
   // A cell of an export.
-  'src/adapters/member-files/write-members.ts',
+  'src/adapters/member-files/own-format.ts',
   // Addresses.
   'src/core/newsletter/model/senders.ts',
-  'src/core/newsletter/sending/send-deps.ts',
   'src/adapters/email/address.ts',
   // Links, and colors of a style sheet.
   'src/adapters/content/addresses.ts',

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import type { DeliveryEvent, Feedback } from '../../core/delivery-events/delivery-event.ts';
+import { fromTag } from '../signing/hashed-ids.ts';
 import { parseMessage } from '../sqs/message-bodies.ts';
 import {
   type Bounce,
@@ -10,7 +11,6 @@ import {
   isSuppressed,
   NO_BOUNCE,
 } from './bounces.ts';
-import { fromTag } from './message-tag.ts';
 
 /**
  * A message in the queue of delivery events. The rules of lib/constructs/delivery-events/delivery-events.ts make

@@ -11,10 +11,9 @@ import { htmlToPlainText, timeBoxed } from '../content/html-text.ts';
 import { answerExcerpt } from '../http/answers.ts';
 import { parseRetryAfter, sdkFacts } from '../http/network-classification.ts';
 import type { IntegrationCredentials } from '../secrets/integration-credentials.ts';
-import { providerSafeId } from '../signing/hashed-ids.ts';
+import { providerSafeId, toTag } from '../signing/hashed-ids.ts';
 import { fromHeader, mailbox } from './address.ts';
 import { EMAIL_RULES, exceededLimit } from './classification.ts';
-import { toTag } from './message-tag.ts';
 
 /**
  * An e-mail integration may have its own sender. It needs no credential, since the function's role may send. With
@@ -38,7 +37,7 @@ interface EmailSenderOptions {
 
 /**
  * Sends e-mail through SES v1. Every e-mail carries the tags `log_id` and `attempt`, by which SES's events find their
- * attempt (message-tag.ts), and `tenant_id`. An integration may set `from` and `configuration_set`. An integration
+ * attempt (toTag), and `tenant_id`. An integration may set `from` and `configuration_set`. An integration
  * without a secret uses those of the stage, because sending needs nothing secret.
  */
 export function createEmailSender({ client, credentials, from, configurationSet }: EmailSenderOptions): Sender {

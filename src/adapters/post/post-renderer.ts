@@ -9,12 +9,11 @@ import { linkedText } from '../content/addresses.ts';
 import { TooNestedError, tooNested } from '../content/convert-content.ts';
 import { escapeHtml } from '../content/escape-html.ts';
 import { htmlToPlainText, timeBoxed } from '../content/html-text.ts';
+import { walkHtml } from '../content/html-walk.ts';
 import { parseSegment } from '../nql/parse-segment.ts';
-
 import { FOOTER_STYLE, htmlFooter, textFooter, withAdditions } from './footer.ts';
 import { faultOfFields, type HeldFields, holdFields } from './held-fields.ts';
 import { templated } from './mail-template.ts';
-import { findParts, withParts } from './segment-parts.ts';
 
 /** A rendering is a set of shown parts, as the bits of a number. */
 const MAX_PARTS = 30;
@@ -183,4 +182,51 @@ function asDocument(html: string, subject: Pieces, { format, newsletter }: Email
     (style && `<meta name="color-scheme" content="light dark"><style>${style}</style>`) +
     `<title>${escapeHtml(withoutFields(subject).trim())}</title></head><body${attributes}>${body}</body></html>`
   );
+}
+
+/** A part of a post that only some members see: `<div data-gh-segment="status:free">…</div>`, as Ghost writes it. */
+interface SegmentPart {
+  /** As it was written, in NQL. */
+  readonly segment: string;
+  /** Where the part begins and ends in the HTML. */
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * The parts in the order of the post; any element may be one. A part inside a hidden part is hidden with it. An element
+ * without an end ends where HTML lets it end.
+ * @throws TooNestedError
+ */
+function findParts(html: string): readonly SegmentPart[] {
+  if (!/data-gh-segment/i.test(html)) return [];
+  const found: (Omit<SegmentPart, 'end'> & { end: number })[] = [];
+  const open: ((typeof found)[number] | undefined)[] = [];
+  walkHtml(html, {
+    open({ attributes }, parser) {
+      const segment = attributes['data-gh-segment'];
+      const part = segment === undefined ? undefined : { segment, start: parser.startIndex, end: html.length };
+      if (part !== undefined) found.push(part);
+      open.push(part);
+    },
+    close(_, by, parser) {
+      const part = open.pop();
+      if (part === undefined || by === 'end of text') return;
+      // What another tag ends, ends before it; an element that has no content ends with its own tag.
+      part.end = by === 'implied' && parser.startIndex !== part.start ? parser.startIndex : parser.endIndex + 1;
+    },
+  });
+  return found;
+}
+
+/** The HTML with the parts that `isShown` says, and without the others. @param isShown by the number of the part */
+function withParts(html: string, parts: readonly SegmentPart[], isShown: (part: number) => boolean): string {
+  let at = 0;
+  let shown = '';
+  parts.forEach(({ start, end }, i) => {
+    if (isShown(i) || end <= at) return;
+    shown += html.slice(at, Math.max(at, start));
+    at = end;
+  });
+  return shown + html.slice(at);
 }

@@ -1,5 +1,5 @@
 import { createMemberStore } from '../../adapters/dynamodb/newsletter/member-store.ts';
-import type { ExportedMember } from '../../adapters/member-files/write-members.ts';
+import type { ExportedMember } from '../../adapters/member-files/own-format.ts';
 import { createMemberSealing } from '../../adapters/recipient/member-sealing.ts';
 import { Problem } from '../../core/model/problem.ts';
 import {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { BOUNCE_RULES, describeBounce, errorOfBounce } from '../../../src/adapters/email/bounces.ts';
 import { parseDeliveryEvent } from '../../../src/adapters/email/delivery-event-message.ts';
-import { fromTag, toTag } from '../../../src/adapters/email/message-tag.ts';
+import { fromTag, toTag } from '../../../src/adapters/signing/hashed-ids.ts';
 import { anyCharacter } from '../../support/any-character.ts';
 
 const MESSAGE = {

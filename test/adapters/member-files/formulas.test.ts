@@ -1,8 +1,7 @@
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readOwn } from '../../../src/adapters/member-files/own-format.ts';
-import { CSV_HEADER, csvLine } from '../../../src/adapters/member-files/write-members.ts';
+import { CSV_HEADER, csvLine, readOwn } from '../../../src/adapters/member-files/own-format.ts';
 
 const MEMBER = {
   member_id: 'm-1',

@@ -1,6 +1,6 @@
 import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
-import { CSV_HEADER, csvLine } from '../../../adapters/member-files/write-members.ts';
+import { CSV_HEADER, csvLine } from '../../../adapters/member-files/own-format.ts';
 import { decisionOf } from '../../../application/audit.ts';
 import { exportedMembers, memberAccess } from '../../../application/members/members.ts';
 import { createPrivateFile } from '../../../processes/private-file.ts';

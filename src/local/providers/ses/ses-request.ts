@@ -1,4 +1,4 @@
-import { fromTag } from '../../../adapters/email/message-tag.ts';
+import { fromTag } from '../../../adapters/signing/hashed-ids.ts';
 import type { Call } from '../respond.ts';
 
 /** The form fields of a request that sends a mail; undefined for any other request. */
