@@ -1,8 +1,10 @@
 import * as v from 'valibot';
+import { keyedHash } from '../adapters/signing/hashed-ids.ts';
 import { PROBLEMS, Problem, type ProblemName, problemDocument } from '../core/model/problem.ts';
+import { type AuditDeps, audited, type Decided, type Decision, recorded } from '../core/operator/audit.ts';
 import { check } from '../http/check.ts';
 import { createKernel, type Given, type HttpAnswer, type Route } from '../http/kernel.ts';
-import { decideOnce } from './audit.ts';
+import type { Decider } from './audit.ts';
 import { shellCommand } from './contract/choices.ts';
 import { id, type ProblemBody } from './contract/fields.ts';
 import { type OperatorBinding, operatorDeps } from './deps.ts';
@@ -74,6 +76,29 @@ function served(
       return { body: (await shown) as object };
     },
   };
+}
+
+interface RepeatableRequest {
+  readonly caller: Decider;
+  readonly path: Readonly<Record<string, string | undefined>>;
+  readonly input: { readonly request_id: string };
+}
+
+/** Runs a decision of the page once per request_id: the page repeats a request that got no answer. */
+export async function decideOnce<A>(
+  { audit, run }: Decision<A>,
+  route: string,
+  { caller: { who, role }, path, input }: RepeatableRequest,
+  deps: AuditDeps & { readonly hashKey: () => Promise<string> },
+): Promise<Decided<A>> {
+  if (audit === undefined) return { ...(await run()), repeated: false };
+  const { request_id } = input;
+  const action = { who, role, ...audit, request_id };
+  if (audit.shows) return { ...(await recorded(action, deps, run)), repeated: false };
+  // Keyed, as the input holds an address where a recipient is corrected or suppressed.
+  const asked = JSON.stringify([who, route, path, input]);
+  const fingerprint = keyedHash(await deps.hashKey(), 'decisions', asked).toString('base64url');
+  return audited({ ...action, fingerprint }, deps, run);
 }
 
 /** What a person does about a refusal. */

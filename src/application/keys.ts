@@ -1,7 +1,7 @@
 import { type ApiKey, createApiKeyStore, newApiKey } from '../adapters/api-keys/api-key.ts';
 import type { Scope } from '../core/intake/api-scopes.ts';
 import { Problem } from '../core/model/problem.ts';
-import { type Decision, decisionOf } from './audit.ts';
+import { type Decision, decisionOf } from '../core/operator/audit.ts';
 import { shellCommand } from './contract/choices.ts';
 import type { CreatedKey } from './contract/keys.ts';
 import type { OperatorDeps } from './deps.ts';

@@ -4,6 +4,7 @@ import { INTAKE_API, type NotificationRow } from '../core/model/notification.ts'
 import { Problem } from '../core/model/problem.ts';
 import { stateOf } from '../core/model/row-state.ts';
 import { epochMs, HOUR_MS } from '../core/model/time.ts';
+import { type Decision, decisionOf } from '../core/operator/audit.ts';
 import {
   auditDetails,
   createOperation,
@@ -17,7 +18,6 @@ import {
 import { isOver, NOTHING, type Operation } from '../core/operator/operations/operation.ts';
 import { viewOf } from '../core/operator/views/notification-view.ts';
 import { invalid } from '../http/check.ts';
-import { type Decision, decisionOf } from './audit.ts';
 import { requireIntegration } from './chosen/correct.ts';
 import { CONDITIONS, shellCommand } from './contract/choices.ts';
 import type { createOperationBody, OperationFilter, OperationView } from './contract/operations.ts';

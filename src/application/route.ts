@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Decided, Decision } from './audit.ts';
+import type { Decided, Decision } from '../core/operator/audit.ts';
 import type { DropLetters } from './chosen/actions.ts';
 import type { Role } from './contract/choices.ts';
 import type { Out } from './contract/fields.ts';

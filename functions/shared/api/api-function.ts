@@ -4,12 +4,12 @@ import type {
   APIGatewayProxyStructuredResultV2,
 } from 'aws-lambda';
 import * as v from 'valibot';
-import type { Decision } from '../../../src/application/audit.ts';
 import { idempotencyKey } from '../../../src/application/contract/api/intake.ts';
 import type { ApiRoute, ApiRoutes } from '../../../src/application/contract/api/route.ts';
 import { createSharedLimit, createTokenBuckets, type RequestCounts } from '../../../src/core/intake/rate-limit.ts';
 import { Problem } from '../../../src/core/model/problem.ts';
 import type { Clock } from '../../../src/core/model/time.ts';
+import type { Decision } from '../../../src/core/operator/audit.ts';
 import {
   createKernel,
   type Given,

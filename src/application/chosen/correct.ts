@@ -8,10 +8,9 @@ import { INTAKE_API, type NotificationRow } from '../../core/model/notification.
 import { type FieldFault, Problem } from '../../core/model/problem.ts';
 import { newRunId, type QueueMessage } from '../../core/model/queue-message.ts';
 import { stateOf } from '../../core/model/row-state.ts';
-import type { Outcome } from '../../core/operator/audit.ts';
+import { type Decision, decisionOf, type Outcome } from '../../core/operator/audit.ts';
 import { type Correction, checkCorrection, correct, planCorrection } from '../../core/operator/correct.ts';
 import { check, invalid } from '../../http/check.ts';
-import { type Decision, decisionOf } from '../audit.ts';
 import { CORRECTED, type CorrectAnswer, type CorrectedField, correctedEntries } from '../contract/notifications.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { requireNotification } from '../notifications.ts';

@@ -4,8 +4,8 @@ import { newEmail, publishEmail, replaceEmail } from '../../core/newsletter/life
 import type { Email, EmailContent } from '../../core/newsletter/model/email.ts';
 import type { NewsletterQueues, NewsletterStore } from '../../core/newsletter/model/ports.ts';
 import { sendTestMail, type TestMailDeps, type TestMailResult } from '../../core/newsletter/sending/test-mail.ts';
+import { type Decision, decisionOf } from '../../core/operator/audit.ts';
 import { check } from '../../http/check.ts';
-import { type Decision, decisionOf } from '../audit.ts';
 import { replaceSchema, testSchema } from '../contract/api/emails.ts';
 import { createIdentities, type Identities } from '../requests/idempotency.ts';
 import { type EmailAccess, type EmailDeps, isEmailId, isOf, requireEmail } from './emails.ts';

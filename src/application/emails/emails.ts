@@ -24,9 +24,9 @@ import {
   type RecipientsDeps,
   type RecipientView,
 } from '../../core/newsletter/views/list-recipients.ts';
+import { type Decision, decisionOf } from '../../core/operator/audit.ts';
 import { budgetStatus } from '../../core/pacing/budget-status.ts';
 import type { PacingStore } from '../../core/pacing/registers.ts';
-import { type Decision, decisionOf } from '../audit.ts';
 import { type EmailAction, shellCommand } from '../contract/choices.ts';
 import type { EmailDetail } from '../contract/newsletters.ts';
 import { emailPlace, fromCursor, recipientCursor, recipientPlace, toCursor } from '../cursor.ts';

@@ -16,7 +16,7 @@ import { renderingKey } from '../../core/newsletter/preparation/open-batches.ts'
 import { neededUses } from '../../core/newsletter/preparation/tally.ts';
 import { ALL_PARTS, SAMPLE, SAMPLE_LINK } from '../../core/newsletter/sending/test-mail.ts';
 import { findRecipient } from '../../core/newsletter/views/list-recipients.ts';
-import { type Decision, decisionOf } from '../audit.ts';
+import { type Decision, decisionOf } from '../../core/operator/audit.ts';
 import { requireMember } from '../members/members.ts';
 import type { DraftDeps } from './drafts.ts';
 import { contentOf, type EmailRequest } from './publication.ts';

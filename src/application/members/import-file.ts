@@ -4,8 +4,8 @@ import { fileFormat, type LineFault, readMembers } from '../../adapters/member-f
 import { groupsOf } from '../../core/model/collections.ts';
 import type { FileStanding, MemberStatus } from '../../core/newsletter/model/member.ts';
 import type { MemberStore } from '../../core/newsletter/model/ports.ts';
+import { type Decision, decisionOf } from '../../core/operator/audit.ts';
 import { invalid } from '../../http/check.ts';
-import { type Decision, decisionOf } from '../audit.ts';
 import { checkedWindows, type ImportRules, type ImportWindow, storedInOrder, storeWindow } from './import-members.ts';
 import type { MemberAccess } from './members.ts';
 

@@ -11,8 +11,8 @@ import {
   subscriptionState,
 } from '../../core/newsletter/model/member.ts';
 import type { MemberStore } from '../../core/newsletter/model/ports.ts';
+import { decisionOf } from '../../core/operator/audit.ts';
 import { invalid } from '../../http/check.ts';
-import { decisionOf } from '../audit.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { newsletterStore } from '../newsletters.ts';
 import { knownOf, pageOfMembers } from './tenant-members.ts';

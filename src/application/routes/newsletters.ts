@@ -1,6 +1,6 @@
 import { shownDryRun } from '../../core/newsletter/lifecycle/dry-run.ts';
 import { shownResolved } from '../../core/newsletter/views/email-view.ts';
-import type { Decided } from '../audit.ts';
+import type { Decided } from '../../core/operator/audit.ts';
 import { EMAIL_ACTIONS } from '../contract/choices.ts';
 import { acceptedEmail, dryRunAnswer, emailList, resolvedEmail, testResults } from '../contract/emails.ts';
 import { decisionBody } from '../contract/fields.ts';

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { type Decision, decisionOf } from '../../core/operator/audit.ts';
 import { equationsOf, verified } from '../../core/verify/findings.ts';
 import {
   isWorkedOn,
@@ -7,7 +8,6 @@ import {
   stopVerification,
 } from '../../core/verify/kept-verification.ts';
 import type { Verification } from '../../core/verify/verification.ts';
-import { type Decision, decisionOf } from '../audit.ts';
 import { OPERATION_ACTIONS } from '../contract/choices.ts';
 import { decisionBody } from '../contract/fields.ts';
 import {

@@ -5,7 +5,7 @@ import type { ForgetState } from '../../core/forget/forget-state.ts';
 import { type ForgetRun, forget } from '../../core/forget/run-forget.ts';
 import { newRunId } from '../../core/model/queue-message.ts';
 import { deleteMember } from '../../core/newsletter/members/left-addresses.ts';
-import { type Decision, decisionOf } from '../audit.ts';
+import { type Decision, decisionOf } from '../../core/operator/audit.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { memberAccess } from '../members/members.ts';
 

@@ -7,11 +7,11 @@ import { toForeignRow } from '../../adapters/dynamodb/table/item.ts';
 import { createOutcomeBus, outcomeHash } from '../../adapters/eventbridge/outcome-bus.ts';
 import type { ForeignRow } from '../../core/model/notification.ts';
 import { ExplainedError, Problem } from '../../core/model/problem.ts';
+import { type Decision, decisionOf } from '../../core/operator/audit.ts';
 import { notificationOutcomes } from '../../core/outcomes/notification-outcomes.ts';
 import type { Outcome } from '../../core/outcomes/outcome.ts';
 import { addressChanges, emailOutcomes, memberOutcomes, providerOutcomes } from '../../core/outcomes/state-outcomes.ts';
 import { type OutcomeBus, tellOutcomes } from '../../core/outcomes/tell-outcomes.ts';
-import { type Decision, decisionOf } from '../audit.ts';
 import type { OperatorDeps } from '../deps.ts';
 
 /** From, inclusive, to, exclusive. Outcomes are chosen by their `at`. */

@@ -5,12 +5,11 @@ import { CLOCK_ERROR_MS } from '../../core/delivery/policy/attempt-times.ts';
 import { ContentUnreadableError } from '../../core/delivery/ports.ts';
 import { newNotification, requestOf } from '../../core/intake/new-row.ts';
 import { defined } from '../../core/model/collections.ts';
-import type { AuditPlace, AuditRecord } from '../../core/operator/audit.ts';
+import { type AuditPlace, type AuditRecord, type Decision, decisionOf } from '../../core/operator/audit.ts';
 import type { Operation } from '../../core/operator/operations/operation.ts';
 import { actsSince, auditedFrom } from '../../core/restore/operator-acts.ts';
 import type { ContentItem, RestorePorts, RestoreRun, RestoreState } from '../../core/restore/restore-state.ts';
 import { restore } from '../../core/restore/run-restore.ts';
-import { type Decision, decisionOf } from '../audit.ts';
 import type { OperatorDeps } from '../deps.ts';
 
 export interface RestoreRequest {

@@ -85,7 +85,32 @@ export interface AuditDeps {
   readonly onUnwritten: (error: unknown) => void;
 }
 
-export type AskedAction = Pick<AuditRecord, 'who' | 'role' | 'what' | 'on' | 'details' | 'request_id'>;
+/** What the audit log keeps of a decision. */
+interface Audit {
+  readonly what: string;
+  readonly on: readonly string[];
+  /** Never an address of a recipient, or a credential. The record keeps it as JSON. */
+  readonly details?: object;
+  /** The decision shows data and changes nothing. A repeated request is shown it again, with a record of its own. */
+  readonly shows?: true;
+}
+
+/** A checked decision that is not carried out yet. The front that was asked audits it and calls `run`. */
+export interface Decision<A> {
+  /** Undefined: nothing to audit, as it changes nothing and shows no personal data, like a dry run. */
+  readonly audit: Audit | undefined;
+  readonly run: () => Promise<Outcome<A>>;
+}
+
+export const decisionOf = <A>(audit: Decision<A>['audit'], run: Decision<A>['run']): Decision<A> => ({ audit, run });
+
+/** The result of a decision. `repeated`: the answer is that of an earlier request with the same id, which ran it. */
+export interface Decided<A> {
+  readonly answer: A;
+  readonly repeated: boolean;
+}
+
+interface AskedAction extends Omit<Audit, 'shows'>, Pick<AuditRecord, 'who' | 'role' | 'request_id'> {}
 
 /** Its request_id is made by the client, once per decision of a person. */
 interface AuditedAction extends AskedAction {
@@ -115,7 +140,7 @@ export async function audited<A>(
   action: AuditedAction,
   deps: AuditDeps,
   run: () => Promise<Outcome<A>>,
-): Promise<{ readonly answer: A; readonly repeated: boolean }> {
+): Promise<Decided<A>> {
   const { audit, clock } = deps;
   const { request_id, fingerprint } = action;
   const begun_at = clock().toISOString();
@@ -157,7 +182,7 @@ export async function recorded<A>(
     on: on.slice(0, NAMED),
     targets: on.length,
     request_id,
-    ...(details !== undefined && { details }),
+    ...(details !== undefined && { details: JSON.stringify(details) }),
   };
   const ended = (result: AuditRecord['result'] & object) => note({ ...record, result }, deps).catch(deps.onUnwritten);
   await note(record, deps);

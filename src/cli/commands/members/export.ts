@@ -1,8 +1,8 @@
 import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { CSV_HEADER, csvLine } from '../../../adapters/member-files/own-format.ts';
-import { decisionOf } from '../../../application/audit.ts';
 import { exportedMembers, memberAccess } from '../../../application/members/members.ts';
+import { decisionOf } from '../../../core/operator/audit.ts';
 import { createPrivateFile } from '../../../processes/private-file.ts';
 import { required, value } from '../../../terminal/command.ts';
 import { OperatorError, unwritableFile } from '../../../terminal/errors.ts';

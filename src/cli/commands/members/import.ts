@@ -6,7 +6,6 @@ import * as v from 'valibot';
 import { withDirectCalls } from '../../../adapters/direct-calls/direct-calls.ts';
 import { refuseJapaneseEncodings } from '../../../adapters/member-files/lines.ts';
 import { type LineFault, readMembers } from '../../../adapters/member-files/read-members.ts';
-import { decisionOf } from '../../../application/audit.ts';
 import { label } from '../../../application/contract/api/newsletters.ts';
 import {
   type ImportSums,
@@ -25,6 +24,7 @@ import {
 import { type MemberAccess, memberAccess } from '../../../application/members/members.ts';
 import { ExplainedError } from '../../../core/model/problem.ts';
 import { FILE_STANDINGS, MEMBER_STATUSES } from '../../../core/newsletter/model/member.ts';
+import { decisionOf } from '../../../core/operator/audit.ts';
 import { type Chosen, choice, required, value } from '../../../terminal/command.ts';
 import { EXIT_FAILED, EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { parseId } from '../../../terminal/option-values.ts';

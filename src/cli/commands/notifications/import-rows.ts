@@ -2,7 +2,6 @@ import { readFileSync, statSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import * as v from 'valibot';
 import { textOfFile } from '../../../adapters/content/text-encoding.ts';
-import { decisionOf } from '../../../application/audit.ts';
 import {
   type ImportCounts,
   type ImportFault,
@@ -10,6 +9,7 @@ import {
   NO_COUNTS,
   rowsIn,
 } from '../../../application/import-rows.ts';
+import { decisionOf } from '../../../core/operator/audit.ts';
 import { required, value } from '../../../terminal/command.ts';
 import { EXIT_FAILED, EXIT_USAGE, OperatorError, unreadableFile } from '../../../terminal/errors.ts';
 import { parseId } from '../../../terminal/option-values.ts';

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { stageSwitch } from '../../../adapters/deployment/stage-switch.ts';
-import { decisionOf } from '../../../application/audit.ts';
 import { RESTORE_RATE, type RestoreRequest, restoreTables } from '../../../application/scans/restore.ts';
 import { runVerification, VERIFY_SAMPLE } from '../../../application/scans/verify.ts';
 import { defined } from '../../../core/model/collections.ts';
+import { decisionOf } from '../../../core/operator/audit.ts';
 import { newRestore, type RestoreState } from '../../../core/restore/restore-state.ts';
 import { QUESTIONS } from '../../../core/restore/restored-states.ts';
 import { verified } from '../../../core/verify/findings.ts';
