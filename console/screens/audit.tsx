@@ -23,25 +23,30 @@ function columns(): readonly Column<AuditRecord>[] {
       narrow: 'head',
       cell: ({ who, role }) => (
         <a class="truncate" href={hrefOf('/audit', { who })} title={`${who}, ${role}`}>
-          {who}
+          {nameOf(who)}
         </a>
       ),
     },
-    { title: t('What'), width: '9rem', narrow: 'line', cell: ({ what }) => wordOf(what) },
+    { title: t('What'), width: '9rem', narrow: 'line', cell: ({ what }) => <Cut text={wordOf(what)} /> },
     { title: t('On'), width: 'minmax(9rem, 2fr)', narrow: 'line', cell: (entry) => <Targets entry={entry} /> },
     {
       title: t('Details'),
       yields: 1,
       width: 'minmax(6rem, 2fr)',
-      cell: ({ details }) => (
-        <span class="truncate soft" title={details}>
-          {details === undefined ? '–' : wordsOf(details)}
-        </span>
-      ),
+      cell: ({ details }) => <Cut text={wordsOf(details)} />,
     },
     { title: t('Result'), yields: 2, width: 'minmax(7rem, 1fr)', cell: ({ result }) => <Result result={result} /> },
   ];
 }
+
+const Cut = ({ text }: { readonly text: string }) => (
+  <span class="truncate" title={text}>
+    {text}
+  </span>
+);
+
+/** Of an ARN the person, who stands at its end. */
+const nameOf = (who: string): string => (who.startsWith('arn:') ? who.slice(who.lastIndexOf('/') + 1) : who);
 
 /** What an entry names by a code: `key.create`, `not_found`. */
 function wordOf(code: string): string {
@@ -50,7 +55,7 @@ function wordOf(code: string): string {
 }
 
 /** JSON as a person reads it: `kind redrive, channel slack`. */
-function wordsOf(details: string): string {
+function wordsOf(details = '–'): string {
   const listed = (value: unknown) =>
     [value]
       .flat()
@@ -95,7 +100,7 @@ function Result({ result }: { readonly result: AuditRecord['result'] }) {
   const words = (some.length > 0 ? some : all).map(([name, number]) =>
     t('{n} {what}', { n: count(number), what: wordOf(name) }),
   );
-  return <span class="truncate">{words.join(', ') || t('done')}</span>;
+  return <Cut text={words.join(', ') || t('done')} />;
 }
 
 function auditCommand(filter: Readonly<Record<'days' | 'who' | 'what' | 'target', string | undefined>>): string {

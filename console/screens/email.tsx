@@ -14,7 +14,7 @@ import { type Column, ListTable, linkColumn, stateColumn } from '../parts/table.
 import { localTime, Time } from '../parts/time.tsx';
 import { EmailActions } from './email/email-actions.tsx';
 import { PreviewEmail } from './email/mail-preview.tsx';
-import { phaseWord, RECIPIENT_ORDER, RECIPIENT_WORDS, reasonWord, WAITS_FOR } from './email/phase-words.ts';
+import { eventsIn, phaseWord, RECIPIENT_ORDER, RECIPIENT_WORDS, reasonWord, WAITS_FOR } from './email/phase-words.ts';
 import { memberPage } from './member.tsx';
 
 /** One e-mail of a newsletter: live progress, and who did not get it and why. */
@@ -197,7 +197,7 @@ const columns = (tenant: string): readonly Column<RecipientView>[] => [
     mono: true,
   })),
   { title: t('Reason'), width: 'minmax(8rem, 2fr)', narrow: 'line', cell: ({ reason }) => reason ?? '–' },
-  { title: t('Events'), width: 'minmax(8rem, 2fr)', narrow: 'line', cell: ({ events }) => events.join(', ') || '–' },
+  { title: t('Events'), width: 'minmax(8rem, 2fr)', narrow: 'line', cell: ({ events }) => eventsIn(events) },
   {
     title: t('Processed'),
     yields: 1,

@@ -5,7 +5,7 @@ import { read, write } from '../data/api.ts';
 import { SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';
 import { useRead } from '../data/use-read.ts';
-import { rich, t } from '../language/language.ts';
+import { rich, said, t } from '../language/language.ts';
 import { hrefOf, navigate, usePlace } from '../navigation/router.ts';
 import { Button } from '../parts/button.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
@@ -15,7 +15,7 @@ import { Shell, ShellCommands } from '../parts/shell-command.tsx';
 import { Await } from '../parts/states.tsx';
 import { type Column, ListTable, linkColumn, stateColumn } from '../parts/table.tsx';
 import { localTime, Time } from '../parts/time.tsx';
-import { RECIPIENT_WORDS } from './email/phase-words.ts';
+import { eventsIn, RECIPIENT_WORDS } from './email/phase-words.ts';
 import { AUDITED, useReveal } from './notification/timeline.tsx';
 
 export function memberPage(tenant: string, member_id: string): string {
@@ -41,7 +41,7 @@ const COLUMNS: readonly Column<KnownEmail>[] = [
   EMAIL_COLUMN,
   { title: t('Newsletter'), yields: 1, width: 'minmax(6rem, 1fr)', cell: ({ newsletter_id }) => newsletter_id },
   { title: t('Reason'), width: 'minmax(8rem, 1fr)', narrow: 'line', cell: ({ reason = '–' }) => reason },
-  { title: t('Events'), width: 'minmax(8rem, 2fr)', narrow: 'line', cell: ({ events }) => events.join(', ') || '–' },
+  { title: t('Events'), width: 'minmax(8rem, 2fr)', narrow: 'line', cell: ({ events }) => eventsIn(events) },
   {
     title: t('Sent'),
     width: '7rem',
@@ -97,7 +97,7 @@ export function MemberScreen({ id: member_id }: { readonly id: string }) {
           <>
             {suppressed !== undefined && (
               <Remedy
-                title={rich('The address gets no newsletter: {reason}', { reason: <code>{suppressed.reason}</code> })}
+                title={rich('The address gets no newsletter: {reason}', { reason: said(suppressed.reason) })}
                 todo={t('Lift it only if the address works again, and its owner wants mail.')}
               >
                 <p>{rich('Since {time}.', { time: <Time at={suppressed.at} /> })}</p>

@@ -1,6 +1,6 @@
 import type { ShownState } from '../../../src/core/newsletter/model/recipient-state.ts';
 import type { EmailPhase, Waits } from '../../../src/core/newsletter/views/email-view.ts';
-import { t } from '../../language/language.ts';
+import { said, t } from '../../language/language.ts';
 import type { Word } from '../../parts/badge.tsx';
 
 const PHASES: Readonly<Record<EmailPhase, Word>> = {
@@ -19,6 +19,8 @@ const PHASES: Readonly<Record<EmailPhase, Word>> = {
   cancelling: { name: t('Cancelling'), tone: 'busy', meaning: t('Whoever was not sent to is being excluded.') },
   cancelled: { name: t('Cancelled'), tone: 'none', meaning: t('It was cancelled; nobody else gets it.') },
 };
+
+export const eventsIn = (events: readonly string[]): string => events.map(said).join(', ') || '–';
 
 /** What an e-mail waits for, after “waits”. */
 export const WAITS_FOR: Readonly<Record<Waits['for'], string>> = {

@@ -37,22 +37,18 @@ export interface CorrectionStore {
  * Whether a notification can be corrected now: one that waits, is dead or has stopped. One that a worker has, or had when
  * it crashed, may be on its way to its recipient.
  */
-export function checkCorrection(row: NotificationRow, correction: Correction, now: Date): RetryCheck {
+export function checkCorrection(row: NotificationRow, to: Correction, now: Date): RetryCheck {
   const check = checkRetry(row, now, 'another');
   if ('refused' in check) return check;
   if (check.state === 'abandoned') return { refused: ABANDONED };
   if (hasContent(row)) return { refused: 'its writer has just changed it; try again in a few seconds' };
   if (arrived(row.delivery_by_attempt)) return { refused: 'it has arrived: its next message settles that' };
-  const isWrong = row.give_up === 'INVALID_RECIPIENT' || wasWrong(row, check.state);
-  return isWrong && !isElsewhere(correction, row) ? { refused: 'INVALID_RECIPIENT: name another recipient' } : check;
+  const isWrong = [row.give_up, check.state === 'stopped' && row.failure_reason].includes('INVALID_RECIPIENT');
+  // A channel or URL may be right for another integration; an address is not.
+  const isElsewhere = to.integration_config_id !== undefined && row.channel !== 'email';
+  const isUseless = isWrong && to.recipient === undefined && !isElsewhere;
+  return isUseless ? { refused: 'INVALID_RECIPIENT: name another recipient' } : check;
 }
-
-const wasWrong = ({ failure_reason }: NotificationRow, state: string): boolean =>
-  state === 'stopped' && failure_reason === 'INVALID_RECIPIENT';
-
-/** A channel or URL may be right for another integration's workspace; an address is not. */
-const isElsewhere = ({ recipient, integration_config_id }: Correction, { channel }: NotificationRow): boolean =>
-  recipient !== undefined || (integration_config_id !== undefined && channel !== 'email');
 
 const ABANDONED =
   'the worker of its last attempt crashed, and may have sent it; the next sweep ends that attempt: correct it after that';

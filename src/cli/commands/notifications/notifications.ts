@@ -62,9 +62,8 @@ function nextSteps(
   const ids = [String(log_id)];
   const isOver = (state === 'dead' || state === 'stopped') && successor_log_id === undefined;
   const wrong = isOver ? wrongPart(errorTypeIn(failure_reason), error_message) : undefined;
-  const correct = CORRECTIONS.flatMap(([part, purpose, flags]) =>
-    part === wrong ? [[purpose, shellCommand('correct', local, flags, ids)] as const] : [],
-  );
+  const purpose = wrong === 'recipient' ? 'To correct, with the address on stdin' : 'To correct';
+  const correct = wrong ? [[purpose, shellCommand('correct', local, CORRECTIONS[wrong], ids)] as const] : [];
   if (state === 'dead') {
     return [
       ...correct,
@@ -75,11 +74,7 @@ function nextSteps(
   return correct;
 }
 
-const CORRECTIONS = [
-  ['recipient', 'To correct, with the address on stdin', ['--recipient', '-']],
-  ['body', 'To correct', ['--body', 'FILE']],
-  ['integration', 'To correct', ['--integration', 'ID']],
-] as const;
+const CORRECTIONS = { recipient: ['--recipient', '-'], body: ['--body', 'FILE'], integration: ['--integration', 'ID'] };
 
 /** The provider's answer, or what held the attempt: a provider that was down, or a budget. */
 function answerOf(record: RetryRecord): string | undefined {
