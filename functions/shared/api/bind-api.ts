@@ -4,7 +4,7 @@ import { createRequestCounts } from '../../../src/adapters/dynamodb/intake/reque
 import { channelsIn, type StageLanes } from '../../../src/core/model/channels.ts';
 import { createApiDynamoDb } from '../runtime/clients/api-dynamodb.ts';
 import { onFirstUse } from '../runtime/on-first-use.ts';
-import type { SendMessages } from './lane-sender.ts';
+import type { SendMessages } from './intake-routes.ts';
 
 interface ApiEnv {
   readonly NOTIFICATION_RETRY_LOG_TABLE: string;

@@ -1,3 +1,4 @@
+import { gather } from '../../../src/adapters/batching/gather.ts';
 import { INTAKE_ROUTES } from '../../../src/application/contract/api/notification-routes.ts';
 import { batchItemKey, createIdentities } from '../../../src/application/requests/idempotency.ts';
 import { readBatchItem, readFailure, readNotification } from '../../../src/application/requests/read-request.ts';
@@ -7,12 +8,12 @@ import type { IntakeDeps } from '../../../src/core/intake/ports.ts';
 import { type ReportDeps, reportFailure } from '../../../src/core/intake/report-failure.ts';
 import type { Channel } from '../../../src/core/model/channels.ts';
 import { Problem, type ProblemName, problemDocument, unavailable } from '../../../src/core/model/problem.ts';
+import type { QueuedMessage } from '../../../src/core/model/queue-message.ts';
 import { readTraceparent, traceIdOf } from '../../../src/core/model/trace.ts';
 import { type Reply, retryAfter } from '../../../src/http/kernel.ts';
 import { count, countBy, type Observability } from '../runtime/observability.ts';
 import { type ApiRequest, type ServedRoute, serve } from './api-function.ts';
 import { checkSend } from './caller.ts';
-import { createLaneSender, type SendMessages } from './lane-sender.ts';
 import { logIdIn, statusUrl } from './notification-path.ts';
 
 export interface IntakeRouteDeps extends Omit<IntakeDeps, 'records'>, ReportDeps {
@@ -152,4 +153,34 @@ function countOutcomes(
   for (const [channel, same] of Map.groupBy(created, (one) => one.channel)) {
     countBy(metrics, 'Accepted', { channel }, same.length);
   }
+}
+
+/** Sends messages to the lanes and returns those that could not be sent. */
+export type SendMessages = (messages: readonly QueuedMessage[]) => Promise<readonly QueuedMessage[]>;
+
+/** Milliseconds that a message waits for others, so that one call to SQS sends several. */
+const BATCH_WAIT_MS = 20;
+const MAX_MESSAGES = 100;
+
+/** Sends the messages of accepted notifications. It never rejects: what SQS does not take now, the next sweep sends. */
+function createLaneSender(send: SendMessages, logger: Observability['logger']) {
+  async function sendAll(messages: readonly QueuedMessage[]): Promise<void> {
+    const refused = await send(messages).catch((error: unknown) => {
+      logger.warn('not queued; the next sweep finds them', { count: messages.length, error: error as Error });
+      return [];
+    });
+    if (refused.length > 0) logger.warn('not queued; the next sweep finds them', { count: refused.length });
+  }
+
+  return {
+    sendAll,
+    /** Sends one message together with those that other items of a batch send at about the same time. */
+    sendSoon: gather<QueuedMessage, void>(
+      async (messages) => {
+        await sendAll(messages);
+        return messages.map(() => undefined);
+      },
+      { max: MAX_MESSAGES, wait_ms: BATCH_WAIT_MS },
+    ),
+  };
 }
