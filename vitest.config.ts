@@ -93,7 +93,7 @@ export default defineConfig({
     env: {
       // Metrics that no test reads would be printed between the results (test/support/emf.ts reads them).
       POWERTOOLS_METRICS_DISABLED: 'true',
-      // The CDK's own validation takes seconds per synthesis; it runs once, for the flows (synthesize-once.ts).
+      // The CDK's own validation takes seconds per synthesis; test/tools/cfn-lint.test.ts has it.
       CDK_VALIDATION: 'false',
       // Metadata of each construct that no template has takes a sixth of a synthesis.
       CDK_CONTEXT_JSON: JSON.stringify({

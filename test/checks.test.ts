@@ -15,6 +15,8 @@ const CHECKS = Object.keys(scripts).filter((name) =>
 );
 
 const run = promisify(execFile);
+/** The type checker is written in Go. Without its garbage collector it takes two thirds of the CPU, and 1.8 GB in place of 1.6. */
+const WITHOUT_COLLECTION = { ...process.env, GOGC: 'off', GOMEMLIMIT: '3GiB' };
 
 it('has all checks', () => expect(CHECKS).toEqual(expect.arrayContaining(['typecheck:main', 'lint', 'dead-code'])));
 
@@ -22,7 +24,12 @@ it('has all checks', () => expect(CHECKS).toEqual(expect.arrayContaining(['typec
 it.each(CHECKS)(
   'npm run %s finds nothing',
   async (name) => {
-    const options = { cwd: PROJECT_ROOT, shell: process.platform === 'win32', maxBuffer: 100_000_000 };
+    const options = {
+      cwd: PROJECT_ROOT,
+      env: WITHOUT_COLLECTION,
+      shell: process.platform === 'win32',
+      maxBuffer: 100_000_000,
+    };
     const found = await run('npm', ['run', '--silent', name], options).then(
       () => '',
       ({ stdout, stderr }) => `npm run ${name}\n${stdout}${stderr}`,

@@ -7,6 +7,8 @@ import { PROJECT_ROOT } from './project-root.ts';
  * A flow that starts meanwhile waits for them, and shows the error when they cannot be made.
  */
 export default function setup(): () => Promise<void> {
+  // It takes a third of a synthesis, and test/tools/cfn-lint.test.ts has it.
+  process.env['CDK_VALIDATION'] = 'false';
   const stop = new AbortController();
   const made = synthesize(
     join(PROJECT_ROOT, '.local'),

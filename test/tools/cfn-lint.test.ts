@@ -3,9 +3,11 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { type Stack, Stage } from 'aws-cdk-lib';
+import { CfnQueue } from 'aws-cdk-lib/aws-sqs';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { STAGES } from '../support/lib/stages.ts';
-import { templateOf } from '../support/lib/synthesize.ts';
+import { stackOf, templateOf } from '../support/lib/synthesize.ts';
 import { hasTool, PYTHON_COMMANDS } from '../support/tools/tools.ts';
 
 const CFN_LINT = join(PYTHON_COMMANDS, 'cfn-lint');
@@ -45,6 +47,25 @@ async function lint(template: object): Promise<string[]> {
   const findings: Finding[] = JSON.parse(stdout);
   return findings.map(({ Rule, Message, Location }) => `${Rule.Id} ${Message} (${Location.Path.join('/')})`);
 }
+
+/** The other tests synthesize without it: it takes a third of a synthesis. */
+describe('CDK’s own validation', () => {
+  afterEach(() => void vi.unstubAllEnvs());
+  const validate = (stack: Stack) => () => {
+    vi.stubEnv('CDK_VALIDATION', 'true');
+    Stage.of(stack)?.synth();
+  };
+
+  it('finds nothing wrong with the stage everything', () => {
+    expect(validate(stackOf(STAGES.everything))).not.toThrow();
+  }, 60_000);
+
+  it('finds a fault that is there', () => {
+    const stack = stackOf(STAGES.least);
+    new CfnQueue(stack, 'Wrong', { visibilityTimeout: 50_000 });
+    expect(validate(stack)).toThrow('VisibilityTimeout');
+  }, 60_000);
+});
 
 describe.skipIf(!hasTool('cfn-lint', CFN_LINT))('CloudFormation’s linter', () => {
   it.each([
