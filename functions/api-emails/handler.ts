@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
+import { loadedOnUse, onFirstUse } from '../../src/adapters/batching/gather.ts';
 import { createRequestCounts, createTestCounts } from '../../src/adapters/dynamodb/intake/request-counts.ts';
 import { createEventStore } from '../../src/adapters/dynamodb/newsletter/batch-store.ts';
 import { createChunkStore } from '../../src/adapters/dynamodb/newsletter/chunk-store.ts';
@@ -20,7 +21,6 @@ import { bindNewsletter } from '../shared/newsletter/bind-newsletter.ts';
 import { createApiDynamoDb } from '../shared/runtime/clients/api-dynamodb.ts';
 import { apiEmailsEnv } from '../shared/runtime/newsletter-env.ts';
 import { bindFunction } from '../shared/runtime/observability.ts';
-import { loadedOnUse, onFirstUse } from '../shared/runtime/on-first-use.ts';
 import { createPacer } from '../shared/runtime/pacer.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 

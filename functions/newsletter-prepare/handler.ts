@@ -1,3 +1,4 @@
+import { loadedOnUse } from '../../src/adapters/batching/gather.ts';
 import { createChunkStore } from '../../src/adapters/dynamodb/newsletter/chunk-store.ts';
 import { createDryRunStore } from '../../src/adapters/dynamodb/newsletter/email-store.ts';
 import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member-store.ts';
@@ -14,7 +15,6 @@ import { createWarming } from '../../src/core/newsletter/warming/domain-warming.
 import { bindNewsletter, createNewsletterDynamoDb, messageHandler } from '../shared/newsletter/bind-newsletter.ts';
 import { newsletterPrepareEnv } from '../shared/runtime/newsletter-env.ts';
 import { bindFunction, type Observability } from '../shared/runtime/observability.ts';
-import { loadedOnUse } from '../shared/runtime/on-first-use.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 
 type PrepareFunctionDeps = Omit<StartDeps, 'remaining_ms'> & RequestDryRunDeps;

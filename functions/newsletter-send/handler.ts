@@ -1,3 +1,4 @@
+import { loadedOnUse } from '../../src/adapters/batching/gather.ts';
 import { createEventStore } from '../../src/adapters/dynamodb/newsletter/batch-store.ts';
 import { createChunkStore } from '../../src/adapters/dynamodb/newsletter/chunk-store.ts';
 import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member-store.ts';
@@ -19,7 +20,6 @@ import { createWarming } from '../../src/core/newsletter/warming/domain-warming.
 import { bindNewsletter, createNewsletterDynamoDb, messageHandler } from '../shared/newsletter/bind-newsletter.ts';
 import { newsletterSendEnv } from '../shared/runtime/newsletter-env.ts';
 import { bindFunction, count, type Observability } from '../shared/runtime/observability.ts';
-import { loadedOnUse } from '../shared/runtime/on-first-use.ts';
 import { createPacer, readAccountLimits } from '../shared/runtime/pacer.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 

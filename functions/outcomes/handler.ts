@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import type { DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda';
+import { onFirstUse } from '../../src/adapters/batching/gather.ts';
 import { streamImage, toForeignRow } from '../../src/adapters/dynamodb/table/item.ts';
 import { createOutcomeBus, outcomeHash } from '../../src/adapters/eventbridge/outcome-bus.ts';
 import type { ForeignRow } from '../../src/core/model/notification.ts';
@@ -18,7 +19,6 @@ import { type TellDeps, type ToTell, tellOutcomes } from '../../src/core/outcome
 import { lean, STORAGE_LIMITS } from '../shared/runtime/clients/lean.ts';
 import { outcomesEnv } from '../shared/runtime/env.ts';
 import { bindFunction, count, type Observability } from '../shared/runtime/observability.ts';
-import { onFirstUse } from '../shared/runtime/on-first-use.ts';
 
 export interface OutcomesDeps extends TellDeps {
   readonly clock: Clock;

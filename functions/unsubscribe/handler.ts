@@ -1,4 +1,5 @@
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import { loadedOnUse } from '../../src/adapters/batching/gather.ts';
 import { createBatchStore, createEventStore } from '../../src/adapters/dynamodb/newsletter/batch-store.ts';
 import { createChunkStore } from '../../src/adapters/dynamodb/newsletter/chunk-store.ts';
 import { createEmailStore } from '../../src/adapters/dynamodb/newsletter/email-store.ts';
@@ -28,7 +29,6 @@ import type { Renderings } from '../../src/core/newsletter/model/provider.ts';
 import { createApiDynamoDb } from '../shared/runtime/clients/api-dynamodb.ts';
 import { unsubscribeEnv } from '../shared/runtime/newsletter-env.ts';
 import { bindFunction, count, type Observability } from '../shared/runtime/observability.ts';
-import { loadedOnUse } from '../shared/runtime/on-first-use.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 
 export interface UnsubscribeFunctionDeps extends UnsubscribeDeps, MailPageDeps {

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { onFirstUse } from '../../../src/adapters/batching/gather.ts';
 import { readRecords } from '../../../src/adapters/dynamodb/delivery/delivery-stores.ts';
 import { createRequestCounts } from '../../../src/adapters/dynamodb/intake/request-counts.ts';
 import { channelsIn, type StageLanes } from '../../../src/core/model/channels.ts';
 import { createApiDynamoDb } from '../runtime/clients/api-dynamodb.ts';
-import { onFirstUse } from '../runtime/on-first-use.ts';
 import type { SendMessages } from './intake-routes.ts';
 
 interface ApiEnv {

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type * as v from 'valibot';
-import { SendsUnderWay, withSignal } from '../../../src/adapters/batching/gather.ts';
+import { onFirstUse, SendsUnderWay, withSignal } from '../../../src/adapters/batching/gather.ts';
 import { createBreakerStore } from '../../../src/adapters/dynamodb/breaker/breaker-store.ts';
 import { createContentStore } from '../../../src/adapters/dynamodb/delivery/content-store.ts';
 import { createClaimStore, createRecordStore } from '../../../src/adapters/dynamodb/delivery/delivery-stores.ts';
@@ -18,7 +18,6 @@ import { ReceiverPacer } from '../../../src/core/pacing/receiver-pacer.ts';
 import { createDynamoDb, pipelineState } from '../runtime/clients/dynamodb.ts';
 import type { senderEnv } from '../runtime/env.ts';
 import type { Observability } from '../runtime/observability.ts';
-import { onFirstUse } from '../runtime/on-first-use.ts';
 import type { PacerEnv } from '../runtime/pacer.ts';
 import { createSecretsAndKeys } from '../runtime/secrets-and-keys.ts';
 import { bindChannel, type ChannelPorts, gatheredBudgets } from './channel-function.ts';

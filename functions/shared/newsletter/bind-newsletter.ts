@@ -4,6 +4,7 @@ import { Metrics } from '@aws-lambda-powertools/metrics';
 import { type DynamoDBClient, GetItemCommand, QueryCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import type * as v from 'valibot';
+import { loadedOnUse } from '../../../src/adapters/batching/gather.ts';
 import { createBatchStore } from '../../../src/adapters/dynamodb/newsletter/batch-store.ts';
 import { createEmailStore } from '../../../src/adapters/dynamodb/newsletter/email-store.ts';
 import type { NewsletterQueueUrls } from '../../../src/adapters/sqs/newsletter-queues.ts';
@@ -12,7 +13,6 @@ import type { JobEvent, JobLog, NewsletterQueues } from '../../../src/core/newsl
 import { BATCHES, createDynamoDb } from '../runtime/clients/dynamodb.ts';
 import type { newsletterClockEnv } from '../runtime/newsletter-env.ts';
 import { count, type Observability } from '../runtime/observability.ts';
-import { loadedOnUse } from '../runtime/on-first-use.ts';
 
 type NewsletterEnv = v.InferOutput<typeof newsletterClockEnv>;
 

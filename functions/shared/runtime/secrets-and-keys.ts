@@ -1,10 +1,6 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import {
-  createDataKeyStore,
-  createDataKeys,
-  type KeyWrap,
-  wrapOnFirstUse,
-} from '../../../src/adapters/sealing/data-keys.ts';
+import { loadedOnUse } from '../../../src/adapters/batching/gather.ts';
+import { createDataKeyStore, createDataKeys, type KeyWrap } from '../../../src/adapters/sealing/data-keys.ts';
 import { createSealer, type Sealer } from '../../../src/adapters/sealing/sealer.ts';
 import {
   createLocalKeyWrap,
@@ -53,10 +49,15 @@ function awsKeys(env: KeyEnv): Source {
   return {
     secrets,
     integrationPrefix: (channel) => `${prefix}${channel}/`,
-    wrap: wrapOnFirstUse(async () => {
-      const { createKmsAccess } = await import('../../../src/adapters/kms/kms-key-wrap.ts');
-      return createKmsAccess(RECIPIENT_KEY_ARN, { maxAttempts: 3, requestHandler: limits(2_000) });
-    }),
+    // KMS's client is loaded when the first key is needed, which is not in Lambda's init phase.
+    wrap: loadedOnUse<KeyWrap>(
+      async () => {
+        const { createKmsAccess } = await import('../../../src/adapters/kms/kms-key-wrap.ts');
+        return createKmsAccess(RECIPIENT_KEY_ARN, { maxAttempts: 3, requestHandler: limits(2_000) });
+      },
+      'make',
+      'unwrap',
+    ),
     hashKey: () => required(secrets, RECIPIENT_HASH_SECRET ?? 'RECIPIENT_HASH_SECRET (not set)'),
     unsubscribeSecret: () => required(secrets, UNSUBSCRIBE_SECRET ?? 'UNSUBSCRIBE_SECRET (not set)'),
   };

@@ -1,6 +1,7 @@
 import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { SQSClient } from '@aws-sdk/client-sqs';
-import { createDataKeyStore, createDataKeys, type KeyWrap, wrapOnFirstUse } from '../sealing/data-keys.ts';
+import { loadedOnUse } from '../batching/gather.ts';
+import { createDataKeyStore, createDataKeys, type KeyWrap } from '../sealing/data-keys.ts';
 import { createSealer, type Sealer } from '../sealing/sealer.ts';
 import type { Deployment } from './deployment.ts';
 
@@ -34,11 +35,15 @@ export function openSealer(wrap: KeyWrap, dataKeysTable: string): (dynamodb: Dyn
 
 /** KMS with the rights of the person who runs the command. */
 export function operatorsKms(keyArn: string): KeyWrap {
-  return wrapOnFirstUse(async () => {
-    const [{ KMSClient }, { createKmsKeyWrap }] = await Promise.all([
-      import('@aws-sdk/client-kms'),
-      import('../kms/kms-key-wrap.ts'),
-    ]);
-    return createKmsKeyWrap(new KMSClient({ maxAttempts: 3 }), keyArn);
-  });
+  return loadedOnUse<KeyWrap>(
+    async () => {
+      const [{ KMSClient }, { createKmsKeyWrap }] = await Promise.all([
+        import('@aws-sdk/client-kms'),
+        import('../kms/kms-key-wrap.ts'),
+      ]);
+      return createKmsKeyWrap(new KMSClient({ maxAttempts: 3 }), keyArn);
+    },
+    'make',
+    'unwrap',
+  );
 }

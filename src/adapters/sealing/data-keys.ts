@@ -34,19 +34,6 @@ export interface KeyWrap {
   unwrap(context: KeyContext, wrapped: Uint8Array): Promise<Uint8Array<ArrayBuffer>>;
 }
 
-/** KMS's client is loaded when the first key is needed, which is not in Lambda's init phase. */
-export function wrapOnFirstUse(load: () => Promise<KeyWrap>): KeyWrap {
-  let loading: Promise<KeyWrap> | undefined;
-  const wrap = () => {
-    loading ??= load();
-    return loading;
-  };
-  return {
-    make: async (context) => (await wrap()).make(context),
-    unwrap: async (context, wrapped) => (await wrap()).unwrap(context, wrapped),
-  };
-}
-
 export interface DataKeys {
   /** The key of the current month (UTC). The first caller of the month makes it. */
   current(owner: KeyOwner): Promise<{ readonly key_id: string; readonly key: KeyObject }>;

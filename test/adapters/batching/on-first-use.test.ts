@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { onFirstUse } from '../../../../functions/shared/runtime/on-first-use.ts';
+import { onFirstUse } from '../../../src/adapters/batching/gather.ts';
 
 describe('a value that is made on first use', () => {
   it('is made once, also for simultaneous callers', async () => {
