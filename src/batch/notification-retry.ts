@@ -1,10 +1,10 @@
 import { findDeployment } from '../adapters/deployment/aws-deployment.ts';
 import { DeploymentNotFoundError } from '../adapters/deployment/deployment.ts';
 import { CHANNELS, PRIORITIES } from '../core/model/channels.ts';
-import { COLORS } from '../terminal/colors.ts';
 import { OperatorError } from '../terminal/errors.ts';
 import { type Interruption, watchForInterruption } from '../terminal/interruption.ts';
 import { printResult } from '../terminal/output.ts';
+import { COLORS } from '../terminal/printable.ts';
 import { showProgress } from '../terminal/progress.ts';
 import { processTerminal } from '../terminal/terminal.ts';
 import { parseRetryJobOptions, USAGE } from './retry-job/retry-job-options.ts';

@@ -1,7 +1,6 @@
 import { type Params, SingleBar } from 'cli-progress';
-import { COLORS, showsColors } from './colors.ts';
 import type { Output } from './output.ts';
-import { printable, printableValue } from './printable.ts';
+import { COLORS, printable, printableValue, showsColors } from './printable.ts';
 import { cut } from './table.ts';
 import type { Terminal } from './terminal.ts';
 

@@ -1,5 +1,4 @@
-import { COLORS } from './colors.ts';
-import { printableValue } from './printable.ts';
+import { COLORS, printableValue } from './printable.ts';
 
 type Cell = string | number | null | undefined;
 type CellName<T> = { [K in keyof T]-?: T[K] extends Cell ? K & string : never }[keyof T];

@@ -1,7 +1,6 @@
 import { createInterface } from 'node:readline/promises';
-import { COLORS, type Colors, showsColors } from './colors.ts';
 import { EXIT_FAILED } from './errors.ts';
-import { printable } from './printable.ts';
+import { COLORS, type Colors, printable, showsColors } from './printable.ts';
 
 /**
  * Where a command writes: results to stdout and everything else to stderr, so that a script can read the results. What

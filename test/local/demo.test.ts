@@ -3,14 +3,12 @@ import { describeEmail } from '../../src/batch/sending-job/email-report.ts';
 import { rowFaults } from '../../src/core/indexing/row-rules.ts';
 import { CHANNELS, PRIORITIES } from '../../src/core/model/channels.ts';
 import type { NotificationRow } from '../../src/core/model/notification.ts';
-import type { NewsletterReport } from '../../src/local/demo/demo-newsletter.ts';
-import { SAMPLE_MEMBERS, sampleMembers } from '../../src/local/demo/demo-newsletter.ts';
+import { type NewsletterReport, SAMPLE_MEMBERS, sampleMembers } from '../../src/local/demo/demo-newsletter.ts';
 import { type DemoReport, describeDemo, type Finding, findingOf } from '../../src/local/demo/demo-summary.ts';
 import { scriptedAnswerTo } from '../../src/local/providers/scripted-answer.ts';
 import { SAMPLE_COUNT } from '../../src/local/samples/first-run.ts';
 import { SAMPLE_OUTCOMES, sampleRows } from '../../src/local/samples/sample-rows.ts';
-import { COLORS } from '../../src/terminal/colors.ts';
-import { printable } from '../../src/terminal/printable.ts';
+import { COLORS, printable } from '../../src/terminal/printable.ts';
 
 const rows = sampleRows(SAMPLE_COUNT, 'http://127.0.0.1:1', new Date('2026-01-01T00:00:00Z'));
 

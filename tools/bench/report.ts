@@ -1,5 +1,5 @@
 import { cpus } from 'node:os';
-import { COLORS } from '../../src/terminal/colors.ts';
+import { COLORS } from '../../src/terminal/printable.ts';
 import { type Column, table } from '../../src/terminal/table.ts';
 import type { Figure } from './figure.ts';
 

@@ -1,8 +1,7 @@
 import { shellCommand } from '../../application/contract/choices.ts';
 import { type EmailAccess, showEmail } from '../../application/emails/emails.ts';
 import type { EmailView, Waits } from '../../core/newsletter/views/email-view.ts';
-import { COLORS } from '../../terminal/colors.ts';
-import { printableValue } from '../../terminal/printable.ts';
+import { COLORS, printableValue } from '../../terminal/printable.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import { fields } from '../../terminal/table.ts';
 

@@ -5,7 +5,7 @@ import { CHANNELS, type Channel } from '../../core/model/channels.ts';
 import { remedyOf } from '../../core/model/error-types.ts';
 import type { NotificationRow } from '../../core/model/notification.ts';
 import { stateOf } from '../../core/model/row-state.ts';
-import type { Colors } from '../../terminal/colors.ts';
+import type { Colors } from '../../terminal/printable.ts';
 import { folded } from '../../terminal/table.ts';
 import { type AwsClients, awsClients } from '../emulator/aws-clients.ts';
 import type { Endpoints } from '../runtime/endpoints-file.ts';

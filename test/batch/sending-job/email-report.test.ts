@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { describeEmail } from '../../../src/batch/sending-job/email-report.ts';
 import { emailView } from '../../../src/core/newsletter/views/email-view.ts';
-import { COLORS } from '../../../src/terminal/colors.ts';
+import { COLORS } from '../../../src/terminal/printable.ts';
 import { batchFor, chunkState, emailRow } from '../../support/newsletter/job-rows.ts';
 
 /** The beginning of the report of a submitted email whose recipients have these states. */

@@ -1,5 +1,4 @@
-import { COLORS } from '../../../src/terminal/colors.ts';
-import { printable } from '../../../src/terminal/printable.ts';
+import { COLORS, printable } from '../../../src/terminal/printable.ts';
 import type { Terminal } from '../../../src/terminal/terminal.ts';
 
 export interface TerminalScript {

@@ -1,4 +1,4 @@
-import { COLORS } from '../../../src/terminal/colors.ts';
+import { COLORS } from '../../../src/terminal/printable.ts';
 import { fields, table } from '../../../src/terminal/table.ts';
 import type { BudgetResult, Figures, figuresOf, Wait } from './figures.ts';
 

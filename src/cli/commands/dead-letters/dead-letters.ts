@@ -12,11 +12,11 @@ import {
 } from '../../../application/letters.ts';
 import { type Channel, channelsIn } from '../../../core/model/channels.ts';
 import { takePidLock } from '../../../processes/pid-lock.ts';
-import { COLORS } from '../../../terminal/colors.ts';
 import { required, value } from '../../../terminal/command.ts';
 import { EXIT_FAILED, EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { parseCount, parseRate } from '../../../terminal/option-values.ts';
 import { confirm, printList, printResult } from '../../../terminal/output.ts';
+import { COLORS } from '../../../terminal/printable.ts';
 import { showProgress } from '../../../terminal/progress.ts';
 import { ago, fields } from '../../../terminal/table.ts';
 import { CHANNEL_OPTION } from '../../session/filter-options.ts';

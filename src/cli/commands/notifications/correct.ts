@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { type Corrected, correctNotification } from '../../../application/chosen/correct.ts';
 import type { Taken } from '../../../core/operator/dead-letters/dead-letter.ts';
-import { COLORS } from '../../../terminal/colors.ts';
 import { EXIT_FAILED, EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { printResult } from '../../../terminal/output.ts';
+import { COLORS } from '../../../terminal/printable.ts';
 import { table } from '../../../terminal/table.ts';
 import { dropLettersNow, faultInOptions, onDeployment } from '../../session/session.ts';
 

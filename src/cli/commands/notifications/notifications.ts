@@ -7,9 +7,9 @@ import type { QueueMessage } from '../../../core/model/queue-message.ts';
 import type { Taken } from '../../../core/operator/dead-letters/dead-letter.ts';
 import { heldBy, type NotificationView } from '../../../core/operator/views/notification-view.ts';
 import { awaitOutcomes, OUTCOME_PATIENCE_MS } from '../../../core/sweep/await-outcomes.ts';
-import { COLORS } from '../../../terminal/colors.ts';
 import { EXIT_FAILED } from '../../../terminal/errors.ts';
 import { printResult } from '../../../terminal/output.ts';
+import { COLORS } from '../../../terminal/printable.ts';
 import { fields, table } from '../../../terminal/table.ts';
 import { dropLettersNow, onDeployment, type Session } from '../../session/session.ts';
 

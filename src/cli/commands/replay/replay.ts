@@ -7,11 +7,11 @@ import type { NewOperation } from '../../../core/operator/operations/operate.ts'
 import { type Counts, NOTHING, type Operation } from '../../../core/operator/operations/operation.ts';
 import { ALWAYS } from '../../../core/operator/search-filter.ts';
 import { type NotificationView, viewOf } from '../../../core/operator/views/notification-view.ts';
-import { COLORS } from '../../../terminal/colors.ts';
 import { type Chosen, value } from '../../../terminal/command.ts';
 import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { parseCount, parseDuration, parseRate } from '../../../terminal/option-values.ts';
 import { confirm, printResult } from '../../../terminal/output.ts';
+import { COLORS } from '../../../terminal/printable.ts';
 import { showProgress } from '../../../terminal/progress.ts';
 import { table } from '../../../terminal/table.ts';
 import { FILTER_OPTIONS, filterOf, periodIn } from '../../session/filter-options.ts';

@@ -8,11 +8,11 @@ import { newRestore, type RestoreState } from '../../../core/restore/restore-sta
 import { QUESTIONS } from '../../../core/restore/restored-states.ts';
 import { verified } from '../../../core/verify/findings.ts';
 import { newVerification } from '../../../core/verify/verification.ts';
-import { COLORS } from '../../../terminal/colors.ts';
 import { type Chosen, value } from '../../../terminal/command.ts';
 import { EXIT_FAILED, EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { parseCount, parseMoment } from '../../../terminal/option-values.ts';
 import { confirm, printResult } from '../../../terminal/output.ts';
+import { COLORS } from '../../../terminal/printable.ts';
 import { showProgress } from '../../../terminal/progress.ts';
 import { table } from '../../../terminal/table.ts';
 import { onDeployment, type Session } from '../../session/session.ts';

@@ -2,10 +2,10 @@ import { listSweeps, readStatus } from '../../../application/overview.ts';
 import type { LaneStatus } from '../../../core/operator/views/pipeline-status.ts';
 import type { BudgetStatus } from '../../../core/pacing/budget-status.ts';
 import type { SweepRecord } from '../../../core/sweep/sweep-run.ts';
-import { COLORS } from '../../../terminal/colors.ts';
 import { value } from '../../../terminal/command.ts';
 import { parseCount } from '../../../terminal/option-values.ts';
 import { printList } from '../../../terminal/output.ts';
+import { COLORS } from '../../../terminal/printable.ts';
 import { ago, type Column, table } from '../../../terminal/table.ts';
 import { onDeployment, opsCommand, type Session } from '../../session/session.ts';
 

@@ -1,11 +1,11 @@
 import { runVerification, VERIFY_RATE, VERIFY_SAMPLE } from '../../../application/scans/verify.ts';
 import { equationsOf, type Verified, verified } from '../../../core/verify/findings.ts';
 import { newVerification, type Verification } from '../../../core/verify/verification.ts';
-import { COLORS } from '../../../terminal/colors.ts';
 import { value } from '../../../terminal/command.ts';
 import { EXIT_FAILED, EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { parseCount, parseId, parseMoment } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
+import { COLORS } from '../../../terminal/printable.ts';
 import { showProgress } from '../../../terminal/progress.ts';
 import { table } from '../../../terminal/table.ts';
 import { onDeployment, opsCommand } from '../../session/session.ts';

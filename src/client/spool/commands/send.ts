@@ -1,6 +1,6 @@
-import { COLORS } from '../../../terminal/colors.ts';
 import { EXIT_FAILED, EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { printResult } from '../../../terminal/output.ts';
+import { COLORS } from '../../../terminal/printable.ts';
 import { withProgress } from '../../../terminal/progress.ts';
 import type { FlushReport } from '../flush.ts';
 import type { Listed } from '../spool-reader.ts';
