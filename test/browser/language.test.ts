@@ -44,6 +44,23 @@ it.each([
   expect(await page.getAttribute('html', 'lang')).toBe(lang);
 });
 
+it('says in Japanese what operators did, by whom of a role, and what a verification has counted', async () => {
+  const entry = { at: new Date().toISOString(), role: 'operator', on: ['slack'], targets: 1, request_id: 'request-1' };
+  const who = 'arn:aws:sts::111122223333:assumed-role/Operators/hanako@example.com';
+  const result = { queued: 2, refused: 1 };
+  const acts = ['dlq.drop', 'email.resolve.resend', 'verification.start'];
+  const entries = acts.map((what, i) => ({ ...entry, audit_id: `A${i}`, who, what, result }));
+  const later = await startFakeConsole({ 'GET /api/audit': { entries, next_cursor: null } });
+  const { page } = await openTab(browser, later.url, JAPANESE);
+  await page.goto('/audit');
+  const row = page.getByRole('row').filter({ hasText: 'デッドレターを削除' });
+  expect(await row.innerText()).toMatch(/hanako@example\.com[\s\S]*投入 2 件, 拒否 1 件/);
+  for (const hasText of ['不明分: 再送', '検証: 開始']) await page.getByRole('row').filter({ hasText }).waitFor();
+  await page.goto('/operations');
+  await page.getByText(/^受け付け [\d,]+ 件 = 配信済み [\d,]+ 件/).waitFor();
+  await later.close();
+});
+
 it.each(SCREENS)('in Japanese, $path shows no blank, no English headings, and fits into 390 px', async ({ path }) => {
   const { page, faults } = await openTab(browser, served.url, { ...JAPANESE, viewport: { width: 390, height: 844 } });
   await page.goto(path);

@@ -412,6 +412,14 @@ describe('POST /v1/notifications/{log_id}/retry', () => {
     expect(await world.row(log_id)).toEqual(before);
   });
 
+  it('refuses one with a wrong recipient, and says what a producer can do, which has no console', async () => {
+    const log_id = fresh();
+    await world.put(stoppedRow(log_id));
+    expect((await retry(log_id)).body.detail).toBe(
+      'The notification cannot be retried now: its recipient is wrong: hand it over again under another key, or have it corrected.',
+    );
+  });
+
   it('tells to come back when SQS takes nothing and nothing was changed', async () => {
     const log_id = fresh();
     await world.put(deadRow(log_id));
