@@ -40,7 +40,7 @@ export function publicState(row: NotificationRow, now: Date): PublicState {
  */
 export const canRetry = (row: NotificationRow, now: Date): boolean => whyNoRetry(row, now) === undefined;
 
-const WRONG_RECIPIENT = 'its recipient is wrong; an operator can correct it, or hand it over again under another key';
+const WRONG_RECIPIENT = 'its recipient is wrong: hand it over again under another key, or have it corrected';
 
 /** Why a producer may not have it retried. An operator may also retry what has not failed yet; a producer may not. */
 export function whyNoRetry(row: NotificationRow, now: Date): string | undefined {
