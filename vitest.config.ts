@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-// The tests start the commands and the runtime hundreds of times, each of which compiles the same modules.
+// Workers, and the commands and runtimes that the tests start hundreds of times, compile the same modules.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '.local', 'compile-cache');
 
 const FLOWS = 'test/flow/**/*.test.ts';
@@ -87,7 +87,7 @@ export default defineConfig({
     // and reads each import through an object. The loader that would mock modules is off: no test mocks one.
     experimental: { viteModuleRunner: false, nodeLoader: false },
     globalSetup: ['test/support/temporary-directory.ts', 'test/support/plain-output.ts'],
-    setupFiles: ['test/support/seed.ts'],
+    setupFiles: ['test/support/seed.ts', 'test/support/share-compiled.ts'],
     // It ends what hangs. Beside four other processes on two cores, what computes for six seconds takes three times that.
     testTimeout: 40_000,
     env: {
