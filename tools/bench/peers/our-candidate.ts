@@ -33,7 +33,17 @@ export async function ourCandidate(world: World, { count, batch, url, body, serv
   const shape = { channel: 'webhook', recipient: url, body, integration: SAMPLE_INTEGRATIONS.webhook } as const;
   const items = await seedDue(world, count, shape);
   const dispatcher = world.start('dispatcher');
-  const sweep = async () => (await dispatcher.run([{}])).results[0] as SweepResult;
+  let sweeping: Promise<SweepResult> | undefined;
+  // The lanes of several workers look at the same rows, and a process runs one invocation at a time.
+  const sweep = () => {
+    sweeping ??= dispatcher
+      .run([{}])
+      .then(({ results }) => results[0] as SweepResult)
+      .finally(() => {
+        sweeping = undefined;
+      });
+    return sweeping;
+  };
   const records = async () => {
     const TableName = tableNames(world).notification_retry_log;
     return (await dynamodb.send(new DescribeTableCommand({ TableName }))).Table?.ItemCount ?? Number.NaN;
