@@ -14,6 +14,8 @@ const TOLD = [
   /^the restoration .*: refused$/,
   /^late: the restoration /,
   /^an operator cancels/,
+  /'s writer puts it anew$/,
+  /'s writer corrects its recipient$/,
   /^an operator erases/,
   /^an operator begins a bulk cancel$/,
   /^a producer hands over/,

@@ -14,6 +14,7 @@ import {
 } from '../model/notification.ts';
 import { stamped, withChange } from '../model/row-change.ts';
 import { type RowState, stateOf } from '../model/row-state.ts';
+import { epochMs } from '../model/time.ts';
 import { actedOn, names } from './operator-acts.ts';
 import {
   type Decided,
@@ -82,19 +83,41 @@ function written(was: NotificationRow, row: NotificationRow, terms: RestoreTerms
  * A row that its writer had just put. If it was taken in since, its content is stored, and it goes on as the indexer made
  * it. @returns undefined: the indexer takes it in when it is put
  */
-function takenIn(
-  copy: ForeignRow,
-  { content, records }: Survivors,
-  terms: RestoreTerms,
-): ForeignRow | 'ask' | undefined {
+function takenIn(copy: ForeignRow, survivors: Survivors, terms: RestoreTerms): ForeignRow | 'ask' | undefined {
   const isOurs = copy['work_queue'] !== undefined || copy['work_at'] !== undefined || !hasContent(copy);
   if (isOurs || copy['failure_reason'] !== undefined || copy['send_status'] === 'SUCCESS') return copy;
-  if (content === undefined && records.length === 0) return terms.records_survived ? undefined : 'ask';
+  if (survivors.content === undefined && survivors.records.length === 0)
+    return terms.records_survived ? undefined : 'ask';
   const plan = planIndex(copy, terms.now, terms.policy, { stored: true, shards: terms.shards });
   if (plan.do !== 'index') return undefined;
   const row: Record<string, unknown> = { ...copy, ...plan.set };
   for (const column of plan.remove) delete row[column];
-  return row;
+  const isActedOn = terms.acts.some((act) => names(act, asNotification(row), terms));
+  const whose = lifeOfSurvivors(survivors, terms);
+  if (whose === 'this') return row;
+  return whose === 'unsure' || isActedOn ? 'ask' : undefined;
+}
+
+/**
+ * Content and records under the log_id of a row that was not taken in when it was copied. Its writer may have put it anew:
+ * then they are of its former life, and would send former words, or say that they arrived.
+ * @returns `untried`: nobody has tried it, so that it may be taken in anew
+ */
+function lifeOfSurvivors(
+  { content, records }: Survivors,
+  terms: RestoreTerms,
+): 'this' | 'former' | 'untried' | 'unsure' {
+  if (content?.erased_at !== undefined || (content?.life ?? 0) > 0) return 'this';
+  const copied = epochMs(terms.restored_to);
+  const times = records.map(({ retry_at, retry_attempt }) => ({ retry_attempt, after_ms: epochMs(retry_at) - copied }));
+  const isTriedSince = times.some(({ after_ms }) => after_ms > terms.clocks_apart_ms);
+  // Attempt 0 may be its writer's own.
+  const before = times.filter(({ retry_attempt, after_ms }) => retry_attempt > 0 && after_ms <= terms.clocks_apart_ms);
+  const isCopy = content?.is_copy === true;
+  if (before.some(({ after_ms }) => after_ms < -terms.clocks_apart_ms))
+    return isCopy && (isTriedSince || !terms.records_survived) ? 'unsure' : 'former';
+  if (before.length > 0) return 'unsure';
+  return isTriedSince || !terms.records_survived ? 'this' : 'untried';
 }
 
 /** Its writer has corrected it, or put it anew: what columns it has now is lost. */

@@ -568,6 +568,37 @@ describe('a restored row', () => {
     expect(decided({ row: foreign as never, records_survived: false })).toEqual({ do: 'ask', why: 'not_taken_in' });
   });
 
+  describe('that its writer had put anew, and nobody had taken in', () => {
+    const { work_queue: _, work_at: __, ...rest } = copy();
+    const row = {
+      ...rest,
+      notification_type: 'WEBHOOK',
+      recipient_address: 'https://a.example/x',
+      message_body: 'hi',
+    } as never;
+    const asPut = { do: 'put', as: 'as_it_was', row };
+    const notTakenIn = { do: 'ask', why: 'not_taken_in' };
+    const former = record(1, { retry_at: iso(), retry_status: 'SUCCESS' });
+    const moment = record(1, { retry_at: iso(MINUTE), retry_status: 'SUCCESS' });
+
+    it('is put as it is, whatever became of its former life', () => {
+      expect(decided({ row, content: LIVE, records: [former] })).toEqual(asPut);
+      expect(decided({ row, content: LIVE })).toEqual(asPut);
+      expect(decided({ row, content: LIVE, records: [former, record(2)] })).toEqual(asPut);
+    });
+
+    it('is left to a person where nobody knows of which life its records are', () => {
+      expect(decided({ row, content: LIVE, records: [moment] })).toEqual(notTakenIn);
+      const lost = { records_survived: false, content: { is_copy: true } };
+      expect(decided({ row, records: [former], ...lost })).toEqual(notTakenIn);
+    });
+
+    it('is left to a person where an operator has acted on it since', () => {
+      expect(decided({ row, content: LIVE, records: [former], acts: [act({})] })).toEqual(notTakenIn);
+      expect(decided({ row, content: LIVE, acts: [act({})] })).toEqual(notTakenIn);
+    });
+  });
+
   it('takes no address along that was erased', () => {
     const row = {
       ...copy(),

@@ -112,13 +112,8 @@ export function forgotten(
     log_id,
     lost.includes(log_id) ? Math.min(attempt, known(log_id)) : attempt,
   ]);
-  const accepted = Object.entries(memory.accepted).map(([log_id, all]) => [
-    log_id,
-    owing.includes(log_id) ? all.map((one) => ({ ...one, how: 'excused' as const })) : all,
-  ]);
   return {
-    ...memory,
-    accepted: Object.fromEntries(accepted),
+    ...unproven(memory, owing),
     numbered: Object.fromEntries(numbered),
     knownArrived: memory.knownArrived.filter(isKept),
     unwanted: memory.unwanted.filter(isKept),
@@ -126,19 +121,39 @@ export function forgotten(
   };
 }
 
+/** What showed that these were accepted is lost: they may be sent again. */
+export function unproven(memory: Memory, log_ids: readonly string[]): Memory {
+  const accepted = Object.entries(memory.accepted).map(([log_id, all]) => [
+    log_id,
+    log_ids.includes(log_id) ? all.map((one) => ({ ...one, how: 'excused' as const })) : all,
+  ]);
+  const isProven = (claim: string) => !log_ids.includes(claim.split('#')[0] ?? '');
+  return { ...memory, accepted: Object.fromEntries(accepted), knownArrived: memory.knownArrived.filter(isProven) };
+}
+
 /** RetryLog had not taken what the row says: it is lost with the row. @param records of the row */
 export function saysItAlone(row: Stored, records: readonly Stored[]): boolean {
   const shown = Object.entries((row['delivery_by_attempt'] ?? {}) as Stored);
   const isRecorded = ([attempt, evidence]: readonly [string, unknown]) =>
     records.some((one) => String(one['retry_attempt']) === attempt && one['evidence'] === evidence);
-  return row['record_due'] !== undefined || !shown.every(isRecorded);
+  const { record_due, failure_reason, last_attempt } = row;
+  // Its columns alone made it unsendable, and do so again.
+  const isJudged =
+    failure_reason === 'FORMAT_ERROR' &&
+    !records.some((one) => one['retry_attempt'] === last_attempt && one['failure_reason'] === failure_reason);
+  return record_due !== undefined || isJudged || !shown.every(isRecorded);
 }
+
+/** Its writer has put it, and it is not taken in. */
+const isNew = ({ recipient_address, work_queue, failure_reason, is_deleted }: Stored): boolean =>
+  recipient_address !== undefined && work_queue === undefined && failure_reason === undefined && is_deleted !== true;
 
 /** In which part of its life a row is. `asked`: a person decides. */
 function standing(row: Stored): string {
   const { send_status, failure_reason, work_queue, give_up } = row;
   const queue = String(work_queue);
   if (send_status === 'SUCCESS') return 'delivered';
+  if (isNew(row)) return 'new';
   if (queue.startsWith('dead') || (give_up !== undefined && work_queue !== undefined)) return 'dead';
   if (queue.startsWith('due')) return send_status === 'SENDING' ? 'sending' : 'due';
   return failure_reason === 'UNKNOWN' ? 'asked' : 'stopped';
@@ -149,13 +164,18 @@ const BECOMES: Readonly<Record<string, readonly string[]>> = {
   delivered: ['delivered'],
   stopped: ['stopped', 'asked', 'dead'],
   dead: ['dead', 'stopped', 'asked'],
-  due: ['due', 'dead', 'asked', 'delivered'],
-  sending: ['due', 'sending', 'dead', 'asked', 'delivered', 'stopped'],
+  new: ['new', 'asked'],
+  due: ['new', 'due', 'dead', 'asked', 'delivered'],
+  sending: ['new', 'due', 'sending', 'dead', 'asked', 'delivered', 'stopped'],
   asked: ['asked'],
 };
 
-/** @param lost rows as they were, without those of which nothing else said how they stood @param rows as they are now */
-export function restored(lost: readonly Stored[], rows: readonly Stored[]): string[] {
+/** @param lost rows as they were, without those of which nothing else said how they stood @param rows as they are now @param hasArrived by a record */
+export function restored(
+  lost: readonly Stored[],
+  rows: readonly Stored[],
+  hasArrived: (log_id: string) => boolean,
+): string[] {
   return lost.flatMap((was) => {
     const row = rows.find(({ log_id }) => log_id === was['log_id']);
     const predecessor = rows.find(({ log_id }) => log_id === was['predecessor_log_id']);
@@ -171,18 +191,21 @@ export function restored(lost: readonly Stored[], rows: readonly Stored[]): stri
     if (row === undefined) return [`1: ${was['log_id']} was lost, and is not restored`];
     if (was['erased_at'] !== undefined && row['erased_at'] === undefined)
       return ['15: restored, and not erased any more'];
+    if (was['erased_at'] !== undefined) return [];
     const [before, after] = [standing(was), standing(row)];
     // Nothing but the row keeps what a user asks for; and what somebody was erasing is erased once more.
     const isLater = was['wished'] !== undefined || (was['is_deleted'] === true && row['erased_at'] !== undefined);
     if (isLater && before === 'due' && after === 'stopped') return [];
+    // An event has reached the record, and not the row yet.
+    if (before === 'dead' && after === 'delivered' && hasArrived(String(was['log_id']))) return [];
     return BECOMES[before]?.includes(after) ? [] : [`5: ${was['log_id']} was ${before}, and is restored as ${after}`];
   });
 }
 
 /** @param rows whose content is lost, and of which nobody is told */
 export function unsendable(rows: readonly Stored[]): string[] {
-  // What is delivered is in the index only until its record is written.
-  const waits = ({ send_status, work_queue, is_deleted }: Stored) =>
-    work_queue !== undefined && send_status !== 'SUCCESS' && is_deleted !== true;
+  // What is delivered is in the index only until its record is written; what its writer has put into the row is there.
+  const waits = ({ send_status, work_queue, is_deleted, recipient_address }: Stored) =>
+    work_queue !== undefined && send_status !== 'SUCCESS' && is_deleted !== true && recipient_address === undefined;
   return rows.filter(waits).map(({ log_id }) => `1: the content of ${log_id} is lost, and nobody is told`);
 }

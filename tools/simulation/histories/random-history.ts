@@ -54,13 +54,9 @@ const ALL_EDITS = Object.keys(EDITS) as Edit[];
 
 const BREAKDOWNS = ['records. refuses every call', 'breakers. answers no call'] as const;
 
-/** What writers do to rows is lost with them: nothing else says it. */
 const RESTORED = {
   backups: 1,
   restorations: 1,
-  corrections: 0,
-  edits: 0,
-  deletions: 0,
   intrusions: 0,
   forgeries: 0,
 } as const;

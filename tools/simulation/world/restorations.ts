@@ -3,7 +3,7 @@ import type { AuditRecord } from '../../../src/core/operator/audit.ts';
 import { actsSince } from '../../../src/core/restore/operator-acts.ts';
 import { newRestore, type RestorePorts } from '../../../src/core/restore/restore-state.ts';
 import { restore } from '../../../src/core/restore/run-restore.ts';
-import { forgotten, restored, saysItAlone, unsendable } from '../audit/life-promises.ts';
+import { forgotten, restored, saysItAlone, unproven, unsendable } from '../audit/life-promises.ts';
 import type { Stored } from '../audit/memory.ts';
 import type { Program } from './actor.ts';
 import type { Ground } from './ground.ts';
@@ -87,21 +87,28 @@ function loseContent(ground: Ground): void {
   ground.set({ now, lost: [], lostTable: 'content', alone: alone.map(([log_id]) => log_id) });
 }
 
-/** Those of attempts since are lost for good. */
+/** Those of attempts since are lost for good. What a worker left claimed has nothing else that says how its attempt went. */
 function loseRecords(ground: Ground): void {
   const { retryLog } = ground.tables;
   const since = [...retryLog.values()].filter(({ retry_log_id }) => !ground.backup.retryLog.has(retry_log_id));
   retryLog.clear();
   const alone = [...new Set(since.map(({ original_log_id }) => original_log_id))];
-  ground.set({ now: ground.state.now + STOPPED_MS, lost: [], lostTable: 'records', alone });
+  const left = alone.filter((log_id) => ground.tables.log.get(log_id)?.['send_status'] === 'SENDING');
+  const memory = unproven(ground.state.memory, left);
+  ground.set({ now: ground.state.now + STOPPED_MS, lost: [], lostTable: 'records', alone, memory });
 }
 
 /** What is restored is there, by what was lost: the stage starts again. @param asked what a person is asked to decide */
 export function endRestoration(ground: Ground, asked: readonly string[]): void {
   const { lost = [], lostTable, alone = [] } = ground.state;
-  ground.violated(...restored(lost, ground.rows()));
+  const rows = ground.rows();
+  const isKept = ({ log_id }: Stored) => rows.some((row) => row['log_id'] === log_id);
+  const told = lost.filter((row) => isKept(row) || !asked.includes(String(row['log_id'])));
+  const hasArrived = (log_id: string) =>
+    ground.recordsOf(log_id).some(({ retry_status }) => retry_status === 'SUCCESS');
+  ground.violated(...restored(told, rows, hasArrived));
   const untold = (row: Stored) => alone.includes(String(row['log_id'])) && !asked.includes(String(row['log_id']));
-  if (lostTable === 'content') ground.violated(...unsendable(ground.rows().filter(untold)));
+  if (lostTable === 'content') ground.violated(...unsendable(rows.filter(untold)));
   ground.set({ lost: undefined });
 }
 
