@@ -14,7 +14,6 @@ import {
 } from '../model/notification.ts';
 import { stamped, withChange } from '../model/row-change.ts';
 import { type RowState, stateOf } from '../model/row-state.ts';
-import { epochMs } from '../model/time.ts';
 import { actedOn, names } from './operator-acts.ts';
 import {
   type Decided,
@@ -29,7 +28,7 @@ import {
   withoutEnd,
 } from './restored-states.ts';
 import type { OperatorAct, RestoreTerms, Survivors } from './survivors.ts';
-import { type Recorded, recordedOf, withAttempts } from './survivors.ts';
+import { lifeOfSurvivors, type Recorded, recordedOf, withAttempts } from './survivors.ts';
 
 interface Case {
   readonly row: NotificationRow;
@@ -96,28 +95,6 @@ function takenIn(copy: ForeignRow, survivors: Survivors, terms: RestoreTerms): F
   const whose = lifeOfSurvivors(survivors, terms);
   if (whose === 'this') return row;
   return whose === 'unsure' || isActedOn ? 'ask' : undefined;
-}
-
-/**
- * Content and records under the log_id of a row that was not taken in when it was copied. Its writer may have put it anew:
- * then they are of its former life, and would send former words, or say that they arrived.
- * @returns `untried`: nobody has tried it, so that it may be taken in anew
- */
-function lifeOfSurvivors(
-  { content, records }: Survivors,
-  terms: RestoreTerms,
-): 'this' | 'former' | 'untried' | 'unsure' {
-  if (content?.erased_at !== undefined || (content?.life ?? 0) > 0) return 'this';
-  const copied = epochMs(terms.restored_to);
-  const times = records.map(({ retry_at, retry_attempt }) => ({ retry_attempt, after_ms: epochMs(retry_at) - copied }));
-  const isTriedSince = times.some(({ after_ms }) => after_ms > terms.clocks_apart_ms);
-  // Attempt 0 may be its writer's own.
-  const before = times.filter(({ retry_attempt, after_ms }) => retry_attempt > 0 && after_ms <= terms.clocks_apart_ms);
-  const isCopy = content?.is_copy === true;
-  if (before.some(({ after_ms }) => after_ms < -terms.clocks_apart_ms))
-    return isCopy && (isTriedSince || !terms.records_survived) ? 'unsure' : 'former';
-  if (before.length > 0) return 'unsure';
-  return isTriedSince || !terms.records_survived ? 'this' : 'untried';
 }
 
 /** Its writer has corrected it, or put it anew: what columns it has now is lost. */

@@ -80,8 +80,15 @@ export function unrecorded(row: NotificationRow, now: Date): RetryRecord {
   });
 }
 
-/** What only a row that was given up has, or one that is to be. */
-const OF_AN_END = ['failure_reason', 'dead_message_id', 'dead_run_id', 'dead_enqueued_at', 'dead_sent_at'] as const;
+/** What only a row that is over has, or one that is to be. Its record is among those that survived. */
+const OF_AN_END = [
+  'record_due',
+  'failure_reason',
+  'dead_message_id',
+  'dead_run_id',
+  'dead_enqueued_at',
+  'dead_sent_at',
+] as const;
 
 export function withoutEnd(row: NotificationRow): NotificationRow {
   return withChange(row, { set: { claim_until: '', claim_id: '' }, remove: present(row, OF_AN_END) });

@@ -10,6 +10,7 @@ import {
   type RetryRecord,
 } from '../model/notification.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
+import { epochMs } from '../model/time.ts';
 import type { Operation } from '../operator/operations/operation.ts';
 
 /** What operators did to a notification since the time of the copy, by the audit log or an operation that is stored. */
@@ -63,6 +64,28 @@ export interface Recorded {
   readonly newest?: RetryRecord;
   /** Of the newest attempt that was delivered, unless the row knows that it came back. */
   readonly proof?: RetryRecord;
+}
+
+/**
+ * Content and records under the log_id of a row that was not taken in when it was copied. Its writer may have put it anew:
+ * then they are of its former life, and would send former words, or say that they arrived.
+ * @returns `untried`: nobody has tried it, so that it may be taken in anew
+ */
+export function lifeOfSurvivors(
+  { content, records }: Survivors,
+  terms: RestoreTerms,
+): 'this' | 'former' | 'untried' | 'unsure' {
+  if (content?.erased_at !== undefined || (content?.life ?? 0) > 0) return 'this';
+  const copied = epochMs(terms.restored_to);
+  const times = records.map(({ retry_at, retry_attempt }) => ({ retry_attempt, after_ms: epochMs(retry_at) - copied }));
+  const isTriedSince = times.some(({ after_ms }) => after_ms > terms.clocks_apart_ms);
+  // Attempt 0 may be its writer's own.
+  const before = times.filter(({ retry_attempt, after_ms }) => retry_attempt > 0 && after_ms <= terms.clocks_apart_ms);
+  const isCopy = content?.is_copy === true;
+  if (before.some(({ after_ms }) => after_ms < -terms.clocks_apart_ms))
+    return isCopy && (isTriedSince || !terms.records_survived) ? 'unsure' : 'former';
+  if (before.length > 0) return 'unsure';
+  return isTriedSince || !terms.records_survived ? 'this' : 'untried';
 }
 
 export function recordedOf(row: NotificationRow, records: readonly RetryRecord[]): Recorded {

@@ -54,6 +54,7 @@ const ALL_EDITS = Object.keys(EDITS) as Edit[];
 
 const BREAKDOWNS = ['records. refuses every call', 'breakers. answers no call'] as const;
 
+/** A row that its own columns end is judged by them again, and its letter may be gone by then: no limit is spoiled. */
 const RESTORED = {
   backups: 1,
   restorations: 1,
@@ -76,7 +77,8 @@ export async function drawHistory(
   const corrections = createRandom(seed, 'corrections')() < 0.4 ? 2 : 0;
   const drawn = drawScope(createRandom(seed, 'scope'), intruders);
   const forced = drawForce(createRandom(seed, 'force'), drawn);
-  const lost = restored && { ...RESTORED, cancels: 2, drops: 1 };
+  const edited = drawn.edited?.filter((how) => how !== 'limit');
+  const lost = restored && { ...RESTORED, cancels: 2, drops: 1, ...(edited && { edited }) };
   const scope = { ...drawn, erasures, corrections, ...forced, ...lost };
   const kinds = new Set<string>(FAULTS.filter(() => draw() < 0.5));
   const share = pick(draw, FAULT_SHARES);

@@ -183,9 +183,10 @@ export class MemoryTables implements IndexStore {
   readonly erasable: Erasable = {
     eraseContent: async ({ log_id, tenant_id }) => {
       if (this.content.get(log_id)?.erased_at !== undefined) return false;
-      const { sequence } = this.content.get(log_id) ?? {};
+      const { sequence, life } = this.content.get(log_id) ?? {};
       const nothing = { recipient: '', body: '', format: 'PLAIN', tenant_id, erased_at: this.#now() } as const;
-      this.content.set(log_id, { ...nothing, ...(sequence !== undefined && { sequence }) });
+      const kept = { ...(sequence !== undefined && { sequence }), ...(life !== undefined && { life }) };
+      this.content.set(log_id, { ...nothing, ...kept });
       return true;
     },
     eraseRecords: async (log_id) => {

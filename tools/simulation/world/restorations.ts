@@ -9,7 +9,7 @@ import type { Program } from './actor.ts';
 import type { Ground } from './ground.ts';
 import { COMMANDS, operator } from './operator-programs.ts';
 import { portOf } from './ports.ts';
-import { isIdle } from './state.ts';
+import { isIdle, type Limit, type State } from './state.ts';
 import type { Begin } from './whims.ts';
 
 /** Log and content are copied, as point-in-time recovery does at any time; later one is lost, and restored to that time. */
@@ -21,6 +21,15 @@ const PARTS = {
 
 /** Until what still ran when the stage was stopped has ended (docs/restoring-a-table.md). */
 const STOPPED_MS = 120_000;
+
+/** What only the row says. */
+const OF_WRITERS: readonly Limit[] = ['edits', 'deletions', 'corrections'];
+
+/** Of what only the row says, what comes after the copy is lost for good. */
+export function isLostLater({ copied_at, left, lost }: State, limit: Limit): boolean {
+  const mayBeLost = copied_at !== undefined && ((left['restorations'] ?? 0) > 0 || lost !== undefined);
+  return mayBeLost && OF_WRITERS.includes(limit);
+}
 
 export function restorations(ground: Ground, begin: Begin): void {
   const { state, tables } = ground;

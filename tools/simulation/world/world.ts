@@ -14,7 +14,7 @@ import {
 } from './endings.ts';
 import { Ground } from './ground.ts';
 import { calm, firstDeadline, nextTime } from './quiet.ts';
-import { restorations } from './restorations.ts';
+import { isLostLater, restorations } from './restorations.ts';
 import { type Actor, BULK, EDITS, INFO, isIdle, LIMITS, type Limit, NOTHING, type Saved, type Scope } from './state.ts';
 import { type Add, type Begin, whims } from './whims.ts';
 import { edit, forge, give, put, remove } from './writers.ts';
@@ -41,9 +41,6 @@ const TIMELESS: readonly Limit[] = [
 ];
 
 /** A small world on the deployed code: all that may happen next, and its taking place. */
-/** What only the row says: what of it comes after the copy is lost for good. */
-const SAID_BY_THE_ROW: readonly Limit[] = ['edits', 'deletions', 'corrections'];
-
 export class World {
   readonly #troupe: Troupe;
   readonly #ground: Ground;
@@ -169,11 +166,9 @@ export class World {
   #beginnings(add: Add): void {
     const { state, scope } = this.#ground;
     const [ground, deeds] = [this.#ground, this.#deeds];
-    const mayBeLost =
-      state.copied_at !== undefined && ((state.left['restorations'] ?? 0) > 0 || state.lost !== undefined);
     const begin = (limit: Limit, label: string, run: () => unknown, faults = 0) => {
-      if (mayBeLost && SAID_BY_THE_ROW.includes(limit)) return;
-      if ((state.left[limit] ?? 0) > 0) add(limit, label, () => deeds.use(limit, run), faults);
+      if ((state.left[limit] ?? 0) > 0 && !isLostLater(state, limit))
+        add(limit, label, () => deeds.use(limit, run), faults);
     };
     for (const batch of ground.batches())
       begin('workers', `a worker receives ${batch.map(({ id }) => id).join(' and ')}`, () => deeds.receive(batch));
