@@ -568,6 +568,14 @@ describe('a restored row', () => {
     expect(decided({ row: foreign as never, records_survived: false })).toEqual({ do: 'ask', why: 'not_taken_in' });
   });
 
+  it('owes no record of what came back since', () => {
+    const row = copy({ send_status: 'SUCCESS', last_attempt: 1, record_due: '{"retry_attempt":1}' });
+    const bounced = record(1, { retry_status: 'FAILED', evidence: 'soft_bounced', next_retry_at: iso(2 * NOW) });
+    const found = decided({ row, records: [FIRST, bounced] });
+    expect(found).toMatchObject({ do: 'put', as: 'due_again', row: { send_status: 'RETRY' } });
+    expect(found.do === 'put' && found.row).not.toHaveProperty('record_due');
+  });
+
   describe('that its writer had put anew, and nobody had taken in', () => {
     const { work_queue: _, work_at: __, ...rest } = copy();
     const row = {
