@@ -75,9 +75,11 @@ export function lifeOfSurvivors(
   { content, records }: Survivors,
   terms: RestoreTerms,
 ): 'this' | 'former' | 'untried' | 'unsure' {
-  if (content?.erased_at !== undefined || (content?.life ?? 0) > 0) return 'this';
+  if (content?.erased_at !== undefined) return 'this';
+  const life = content?.life ?? 0;
   const copied = epochMs(terms.restored_to);
-  const times = records.map(({ retry_at, retry_attempt }) => ({ retry_attempt, after_ms: epochMs(retry_at) - copied }));
+  const its = records.filter(({ retry_attempt }) => retry_attempt >= life);
+  const times = its.map(({ retry_at, retry_attempt }) => ({ retry_attempt, after_ms: epochMs(retry_at) - copied }));
   const isTriedSince = times.some(({ after_ms }) => after_ms > terms.clocks_apart_ms);
   // Attempt 0 may be its writer's own.
   const before = times.filter(({ retry_attempt, after_ms }) => retry_attempt > 0 && after_ms <= terms.clocks_apart_ms);
@@ -85,7 +87,7 @@ export function lifeOfSurvivors(
   if (before.some(({ after_ms }) => after_ms < -terms.clocks_apart_ms))
     return isCopy && (isTriedSince || !terms.records_survived) ? 'unsure' : 'former';
   if (before.length > 0) return 'unsure';
-  return isTriedSince || !terms.records_survived ? 'this' : 'untried';
+  return life > 0 || isTriedSince || !terms.records_survived ? 'this' : 'untried';
 }
 
 export function recordedOf(row: NotificationRow, records: readonly RetryRecord[]): Recorded {

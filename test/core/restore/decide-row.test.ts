@@ -593,6 +593,14 @@ describe('a restored row', () => {
       expect(decided({ row, content: LIVE, records: [former] })).toEqual(asPut);
       expect(decided({ row, content: LIVE })).toEqual(asPut);
       expect(decided({ row, content: LIVE, records: [former, record(2)] })).toEqual(asPut);
+      const corrected = { is_copy: false, life: 3 };
+      const later = record(3, { retry_at: iso(), retry_status: 'SUCCESS' });
+      expect(decided({ row, content: corrected, records: [former, later] })).toEqual(asPut);
+    });
+
+    it('is left to a person where it was taken in since, behind its former life', () => {
+      const since = { content: { is_copy: false, life: 3 }, records: [former] };
+      expect(decided({ row, ...since })).toMatchObject({ do: 'ask', why: 'put_anew' });
     });
 
     it('is left to a person where nobody knows of which life its records are', () => {

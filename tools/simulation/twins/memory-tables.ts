@@ -183,10 +183,9 @@ export class MemoryTables implements IndexStore {
   readonly erasable: Erasable = {
     eraseContent: async ({ log_id, tenant_id }) => {
       if (this.content.get(log_id)?.erased_at !== undefined) return false;
-      const { sequence, life } = this.content.get(log_id) ?? {};
+      const { sequence = '0', life } = this.content.get(log_id) ?? {};
       const nothing = { recipient: '', body: '', format: 'PLAIN', tenant_id, erased_at: this.#now() } as const;
-      const kept = { ...(sequence !== undefined && { sequence }), ...(life !== undefined && { life }) };
-      this.content.set(log_id, { ...nothing, ...kept });
+      this.content.set(log_id, { ...nothing, sequence, ...(life !== undefined && { life }) });
       return true;
     },
     eraseRecords: async (log_id) => {
