@@ -203,7 +203,7 @@ const ROWS: readonly ResourceRow[] = [
       [NotificationContentTable, NotificationRetryLogTable, DataKeysTable, PipelineStateTable].map(tableOf),
   },
   {
-    documented: 'and `AuditTable` |',
+    documented: 'and `AuditTable`|',
     commands: /^restore/,
     actions: /:Query$/,
     resources: ({ AuditTable }) => [tableOf(AuditTable)],
@@ -240,7 +240,7 @@ const ROWS: readonly ResourceRow[] = [
     resources: ({ LaneQueues }) => queuesIn(LaneQueues),
   },
   {
-    documented: '`secretsmanager:GetSecretValue` | the secret in output `RecipientHashSecret`',
+    documented: '`secretsmanager:GetSecretValue` |the secret in output `RecipientHashSecret`',
     commands: ANY,
     actions: /^secretsmanager:/,
     resources: ({ RecipientHashSecret = '' }) => [RecipientHashSecret],
