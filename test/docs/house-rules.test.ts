@@ -11,9 +11,9 @@ import { PROJECT_ROOT } from '../support/project-root.ts';
  * the console's second language.
  */
 const CEILINGS: Readonly<Record<string, number>> = {
-  'lines of the product': 86_350,
-  'lines of tools/ and examples/': 17_500,
-  'source files': 882,
+  'lines of the product': 86_193,
+  'lines of tools/ and examples/': 17_188,
+  'source files': 863,
 };
 
 const filesWith = (files: readonly string[], pattern: RegExp) =>
