@@ -196,6 +196,8 @@ export function restored(
     // Nothing but the row keeps what a user asks for; and what somebody was erasing is erased once more.
     const isLater = was['wished'] !== undefined || (was['is_deleted'] === true && row['erased_at'] !== undefined);
     if (isLater && before === 'due' && after === 'stopped') return [];
+    // Nobody sends what its writer has deleted.
+    if (before === 'stopped' && row['is_deleted'] === true) return [];
     // An event has reached the record, and not the row yet.
     if (before === 'dead' && after === 'delivered' && hasArrived(String(was['log_id']))) return [];
     return BECOMES[before]?.includes(after) ? [] : [`5: ${was['log_id']} was ${before}, and is restored as ${after}`];

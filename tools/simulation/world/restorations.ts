@@ -16,7 +16,8 @@ import type { Begin } from './whims.ts';
 
 const PARTS = {
   'the log': () => true,
-  'a part of the log': (log_id: string) => /[13]/.test(log_id),
+  // With the rows that continue it.
+  'a part of the log': (log_id: string) => /^\w[13]/.test(log_id),
 } as const;
 
 /** Until what still ran when the stage was stopped has ended (docs/restoring-a-table.md). */
