@@ -12,7 +12,7 @@ import { PROJECT_ROOT } from '../support/project-root.ts';
  */
 const CEILINGS: Readonly<Record<string, number>> = {
   'lines of the product': 86_193,
-  'lines of tools/ and examples/': 17_188,
+  'lines of tools/ and examples/': 17_191,
   'source files': 863,
 };
 
