@@ -63,7 +63,7 @@ export function planDeliveryEvent(event: DeliveryEvent, found: EventSubject, con
   if (event.attempt > row.last_attempt || (record === undefined && !inProgress)) {
     return { do: 'ignore', because: 'the notification has had no such attempt' };
   }
-  // The writer may have put the row anew, and the attempt of that number before be the one on record.
+  // The record may be that of an attempt of a former life which had the same number.
   const isFormer = inProgress && record !== undefined && !isOfClaim(record, row);
   const id = record?.provider_message_id;
   if (id !== undefined && (id === event.provider_message_id) === isFormer) {

@@ -57,9 +57,10 @@ export type IndexPlan =
 const NULLABLE = ['sent_at', 'delivered_at', 'opened_at', 'response_code', ...NOTES] as const;
 
 /**
- * Decides on a row that another writer wrote with the source documents' columns. The content always moves out of the row, because the recipient must not stay in the clear
- * (his-notification-log-table.md: 暗号化必須); only faulty content stays, for its writer to correct. A delivered row is
- * never set aside: SUCCESS is final. Neither is a deleted one, which its writer wants no more.
+ * Decides on a row that another writer wrote with the source documents' columns. The content always moves out of the
+ * row, because the recipient must not stay in the clear (his-notification-log-table.md: 暗号化必須); only faulty content
+ * stays, for its writer to correct. A delivered row is never set aside, because SUCCESS is final, and neither is a deleted
+ * one, which its writer wants no more.
  */
 export function planIndex(
   row: ForeignRow,
@@ -83,7 +84,7 @@ export function planIndex(
   const faults = [...rowFaults(row, channels), ...(stored ? [] : lacking)];
   const corrected = given_up && isSetAside(row) && faults.length === 0;
   const ended = deleted || row['send_status'] === 'SUCCESS' || (given_up && !corrected);
-  // Without an id of its own kind the row has no place in the history, and nothing to bind its recipient to.
+  // The history is kept by these two ids, and the recipient is encrypted for them.
   const nameless = faults.some(({ column }) => column === 'tenant_id' || column === 'log_id');
   if (typeof tenant_id !== 'string' || nameless) {
     return ended ? { do: 'ignore' } : { do: 'set_aside', ...setAside(faults, now, row) };
@@ -104,7 +105,7 @@ export function planIndex(
   const moved = storable ? moveContent(row, { notes: true, amends }) : { remove: [] };
   if (faults.length > 0) {
     const { set, why, remove } = setAside(faults, now, row);
-    // Where times are written anew in UTC, this one is not.
+    // The other times of the row are rewritten in UTC; a row that is set aside has no next retry.
     const { next_retry_at: _, ...kept } = history as ForeignRow;
     return { do: 'set_aside', why, set: { ...kept, ...set }, ...moved, remove: [...moved.remove, ...remove] };
   }
@@ -116,7 +117,7 @@ export function planIndex(
     (column) => row[column] !== undefined && !(column in keys),
   );
   const removed: readonly string[] = [...moved.remove, ...former];
-  // DynamoDB refuses a change that names a column twice, as a former time that is written anew in UTC.
+  // DynamoDB refuses a change that sets and removes the same column.
   const kept = Object.fromEntries(Object.entries(history).filter(([column]) => !removed.includes(column)));
   return {
     do: 'index',
@@ -186,11 +187,11 @@ function planEnded(
   const known = typeof row['history_bucket'] === 'string';
   const moved = storable ? moveContent(row, { notes: !known, amends }) : { remove: [] };
   const host = hostOf(row, storable);
-  // Until a worker has written the record that a delivered row owes, it is work; and until it has ended what has arrived.
+  // A delivered row that owes its record is work for a worker, and so is one that has arrived and is not ended yet.
   const { send_status, record_due, delivery_by_attempt } = row as Partial<NotificationRow>;
   const owes = send_status === 'SUCCESS' ? typeof record_due === 'string' : arrived(delivery_by_attempt);
   const remove = [...moved.remove, ...host.remove, ...(given_up || owes ? [] : keysOf(row))];
-  // Not even a time: each write of a row with content brings it here again.
+  // A write of `updated_at` alone would bring the row here again, for ever.
   if ((known || given_up) && remove.length === 0) return { do: 'ignore' };
   const expires_at = known && typeof row['expires_at'] === 'number' ? row['expires_at'] : history.expires_at;
   const isCorrected = known && send_status === 'SUCCESS' && storable && (row['recipient_address'] ?? '') !== '';

@@ -168,8 +168,8 @@ export class Dispatcher {
   }
 
   /**
-   * A forced run may meet a row as due, and again as dead if it died meanwhile by a clock that is behind. The first of the two messages must not
-   * pass for a redrive of the second one.
+   * A forced run may meet a row as due, and again as dead where it died meanwhile by a clock that is behind. The message
+   * for the due row must not pass for the redrive of the dead one.
    */
   #runOf({ work_at }: DueItem): string {
     const { run_id } = this.#run;
