@@ -11,7 +11,7 @@ import { PROJECT_ROOT } from '../support/project-root.ts';
  * the console's second language.
  */
 const CEILINGS: Readonly<Record<string, number>> = {
-  'lines of the product': 86_193,
+  'lines of the product': 86_194,
   'lines of tools/ and examples/': 17_191,
   'source files': 863,
 };
