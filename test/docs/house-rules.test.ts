@@ -11,8 +11,8 @@ import { PROJECT_ROOT } from '../support/project-root.ts';
  * the console's second language.
  */
 const CEILINGS: Readonly<Record<string, number>> = {
-  'lines of the product': 86_194,
-  'lines of tools/ and examples/': 17_191,
+  'lines of the product': 86_191,
+  'lines of tools/ and examples/': 17_190,
   'source files': 863,
 };
 

@@ -91,9 +91,9 @@ function takenIn(copy: ForeignRow, survivors: Survivors, terms: RestoreTerms): F
   if (plan.do !== 'index') return undefined;
   const row: Record<string, unknown> = { ...copy, ...plan.set };
   for (const column of plan.remove) delete row[column];
-  const isActedOn = terms.acts.some((act) => names(act, asNotification(row), terms));
   const whose = lifeOfSurvivors(survivors, terms);
   if (whose === 'this') return row;
+  const isActedOn = terms.acts.some((act) => names(act, asNotification(row), terms));
   return whose === 'unsure' || isActedOn ? 'ask' : undefined;
 }
 

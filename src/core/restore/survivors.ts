@@ -69,12 +69,9 @@ export interface Recorded {
 /**
  * Content and records under the log_id of a row that was not taken in when it was copied. Its writer may have put it anew:
  * then they are of its former life, and would send former words, or say that they arrived.
- * @returns `untried`: nobody has tried it, so that it may be taken in anew
+ * @returns `former` also where nobody has tried the row: it may be taken in anew
  */
-export function lifeOfSurvivors(
-  { content, records }: Survivors,
-  terms: RestoreTerms,
-): 'this' | 'former' | 'untried' | 'unsure' {
+export function lifeOfSurvivors({ content, records }: Survivors, terms: RestoreTerms): 'this' | 'former' | 'unsure' {
   if (content?.erased_at !== undefined) return 'this';
   const life = content?.life ?? 0;
   const copied = epochMs(terms.restored_to);
@@ -87,7 +84,7 @@ export function lifeOfSurvivors(
   if (before.some(({ after_ms }) => after_ms < -terms.clocks_apart_ms))
     return isCopy && (isTriedSince || !terms.records_survived) ? 'unsure' : 'former';
   if (before.length > 0) return 'unsure';
-  return life > 0 || isTriedSince || !terms.records_survived ? 'this' : 'untried';
+  return life > 0 || isTriedSince || !terms.records_survived ? 'this' : 'former';
 }
 
 export function recordedOf(row: NotificationRow, records: readonly RetryRecord[]): Recorded {

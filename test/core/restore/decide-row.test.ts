@@ -85,6 +85,14 @@ const bulk = (changes: Partial<Operation>): OperatorAct =>
       } as Operation,
     },
   });
+/** As its writer puts it, before the indexer has taken it in. */
+const { work_queue: _, work_at: __, ...UNINDEXED } = copy();
+const FOREIGN = {
+  ...UNINDEXED,
+  notification_type: 'WEBHOOK',
+  recipient_address: 'https://a.example/x',
+  message_body: 'hi',
+} as never;
 const FALLBACK = copy({ fallback_channel: 'teams' });
 const EXHAUSTED = record(1, { failure_reason: 'MAX_RETRIES', error_type: 'NETWORK_TIMEOUT' });
 const successor = (its: Partial<Survivors>, row?: NotificationRow) => ({
@@ -553,19 +561,12 @@ describe('a restored row', () => {
   });
 
   it('is put as it is before the indexer has taken it in, and as the indexer made it after that', () => {
-    const { work_queue: _, work_at: __, ...rest } = copy();
-    const foreign = {
-      ...rest,
-      notification_type: 'WEBHOOK',
-      recipient_address: 'https://a.example/x',
-      message_body: 'hi',
-    };
-    const raw = decided({ row: foreign as never });
-    expect(raw).toMatchObject({ do: 'put', as: 'as_it_was', row: foreign });
-    const taken = decided({ row: foreign as never, content: LIVE, records: [record(1, { retry_status: 'SUCCESS' })] });
+    const raw = decided({ row: FOREIGN });
+    expect(raw).toMatchObject({ do: 'put', as: 'as_it_was', row: FOREIGN });
+    const taken = decided({ row: FOREIGN, content: LIVE, records: [record(1, { retry_status: 'SUCCESS' })] });
     expect(taken).toMatchObject({ do: 'put', as: 'delivered', row: { send_status: 'SUCCESS' } });
     expect(taken.do === 'put' && taken.row).not.toHaveProperty('recipient_address');
-    expect(decided({ row: foreign as never, records_survived: false })).toEqual({ do: 'ask', why: 'not_taken_in' });
+    expect(decided({ row: FOREIGN, records_survived: false })).toEqual({ do: 'ask', why: 'not_taken_in' });
   });
 
   it('owes no record of what came back since', () => {
@@ -577,13 +578,7 @@ describe('a restored row', () => {
   });
 
   describe('that its writer had put anew, and nobody had taken in', () => {
-    const { work_queue: _, work_at: __, ...rest } = copy();
-    const row = {
-      ...rest,
-      notification_type: 'WEBHOOK',
-      recipient_address: 'https://a.example/x',
-      message_body: 'hi',
-    } as never;
+    const row = FOREIGN;
     const asPut = { do: 'put', as: 'as_it_was', row };
     const notTakenIn = { do: 'ask', why: 'not_taken_in' };
     const former = record(1, { retry_at: iso(), retry_status: 'SUCCESS' });

@@ -170,7 +170,7 @@ const BECOMES: Readonly<Record<string, readonly string[]>> = {
   asked: ['asked'],
 };
 
-/** @param lost rows as they were, without those of which nothing else said how they stood @param rows as they are now @param hasArrived by a record */
+/** @param lost as they were, without those that alone said how they stood @param hasArrived by a record of it */
 export function restored(
   lost: readonly Stored[],
   rows: readonly Stored[],
@@ -189,9 +189,8 @@ export function restored(
     )
       return [];
     if (row === undefined) return [`1: ${was['log_id']} was lost, and is not restored`];
-    if (was['erased_at'] !== undefined && row['erased_at'] === undefined)
-      return ['15: restored, and not erased any more'];
-    if (was['erased_at'] !== undefined) return [];
+    if (was['erased_at'] !== undefined)
+      return row['erased_at'] === undefined ? ['15: restored, and not erased any more'] : [];
     const [before, after] = [standing(was), standing(row)];
     // Nothing but the row keeps what a user asks for; and what somebody was erasing is erased once more.
     const isLater = was['wished'] !== undefined || (was['is_deleted'] === true && row['erased_at'] !== undefined);
