@@ -1,6 +1,6 @@
-import { putGuarded } from '../adapters/dynamodb/table/guarded-update.ts';
 import { toItem } from '../adapters/dynamodb/table/item.ts';
 import { readItem } from '../adapters/dynamodb/table/reads.ts';
+import { putGuarded } from '../adapters/dynamodb/table/writes.ts';
 import { foresight } from '../core/delivery/claim-plan.ts';
 import { type ImportedRow, importedRow, TAKEN } from '../core/indexing/imported-row.ts';
 import type { IndexPlan } from '../core/indexing/index-plan.ts';

@@ -1,8 +1,8 @@
 import { createBreakerStore } from '../adapters/dynamodb/breaker/breaker-store.ts';
 import { createPacingStore } from '../adapters/dynamodb/pacing/pacing-store.ts';
 import { createDueIndex, lastSweeps } from '../adapters/dynamodb/sweep/sweep-stores.ts';
-import { getItems } from '../adapters/dynamodb/table/calls.ts';
 import { toForeignRow } from '../adapters/dynamodb/table/item.ts';
+import { getItems } from '../adapters/dynamodb/table/reads.ts';
 import { queueCounts } from '../adapters/sqs/lanes.ts';
 import { CHANNELS, type Channel, channelsIn } from '../core/model/channels.ts';
 import { type Clock, DAY_MS } from '../core/model/time.ts';

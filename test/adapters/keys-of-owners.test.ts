@@ -255,7 +255,7 @@ const OF_OUR_OWN = [
   // A hash for the audit log, with the tenant in it.
   'src/application/chosen/correct.ts',
   // Placeholders of expressions.
-  'src/adapters/dynamodb/table/calls.ts',
+  'src/adapters/dynamodb/table/writes.ts',
   'src/adapters/dynamodb/table/reads.ts',
   // A key's id holds no `#`, and the ids of emails, batches and audit records are ours.
   'src/adapters/dynamodb/intake/request-counts.ts',

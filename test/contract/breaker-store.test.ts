@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createBreakerStore } from '../../src/adapters/dynamodb/breaker/breaker-store.ts';
-import { MAX_WRITES, writeItems } from '../../src/adapters/dynamodb/table/calls.ts';
 import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
+import { MAX_WRITES, writeItems } from '../../src/adapters/dynamodb/table/writes.ts';
 import { type Breaker, closed, draining, opened, reopened } from '../../src/core/breaker/breaker.ts';
 import { DEFAULT_BREAKER_POLICY as POLICY } from '../../src/core/breaker/breaker-policy.ts';
 import type { BreakerStore } from '../../src/core/breaker/shared-breakers.ts';

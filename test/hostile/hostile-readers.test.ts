@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDueIndex } from '../../src/adapters/dynamodb/sweep/sweep-stores.ts';
-import { createRowReader } from '../../src/adapters/dynamodb/table/calls.ts';
 import { type Item, toForeignRow, toNotificationRow } from '../../src/adapters/dynamodb/table/item.ts';
+import { createRowReader } from '../../src/adapters/dynamodb/table/reads.ts';
 import { groupDead } from '../../src/application/dead-groups.ts';
 import { summaryOf } from '../../src/core/intake/notification-summary.ts';
 import { CHANNELS, PRIORITIES } from '../../src/core/model/channels.ts';

@@ -1,7 +1,7 @@
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { NEWSLETTER_TABLES, TABLES } from '../../src/adapters/dynamodb/schema.ts';
-import { MAX_STATEMENTS } from '../../src/adapters/dynamodb/table/calls.ts';
+import { MAX_STATEMENTS } from '../../src/adapters/dynamodb/table/statements.ts';
 import { CHANNELS, LANES } from '../../src/core/model/channels.ts';
 import { httpApiFrom } from '../../src/local/emulator/template/http-apis.ts';
 import type { JsonObject } from '../../src/local/support/json.ts';

@@ -43,10 +43,9 @@ async function deliveryFigure(): Promise<HouseFigure> {
 async function batchFigure(): Promise<HouseFigure> {
   const context = await createContext(() => {});
   return withMembers(context, { name: 'executed', members: 1_500 }, async ({ world, start, prepared, sent }) => {
-    const prepare = start('newsletter-prepare');
     const send = (options: StartOptions) => start('newsletter-send', options);
     const value = await executedBy('newsletter-send', world.directory, send, async (fn) => {
-      await prepared('two batches', prepare);
+      await prepared('two batches', start('newsletter-prepare'));
       await sent('two batches', fn);
     });
     return { name: "files that a mailing's batch executes", value, aim: 35 };

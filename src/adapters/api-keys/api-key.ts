@@ -3,9 +3,9 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { Scope } from '../../core/intake/api-scopes.ts';
 import { type Guard, isThere } from '../../core/model/row-change.ts';
-import { putGuarded, updateItem } from '../dynamodb/table/guarded-update.ts';
 import { type Item, toItem } from '../dynamodb/table/item.ts';
 import { getItem, scan } from '../dynamodb/table/reads.ts';
+import { putGuarded, updateItem } from '../dynamodb/table/writes.ts';
 
 /** A key that may end then: an expiry only ever comes nearer, or a key that has expired would live again. */
 function mayEnd(expires_at: string | undefined): Guard {

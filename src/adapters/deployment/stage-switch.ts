@@ -6,8 +6,8 @@ import {
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { Problem } from '../../core/model/problem.ts';
-import { updateItem } from '../dynamodb/table/guarded-update.ts';
 import { getItem } from '../dynamodb/table/reads.ts';
+import { updateItem } from '../dynamodb/table/writes.ts';
 import type { Deployment } from './deployment.ts';
 
 /** What runs a stage by itself. Rules that events match go on: what they bring waits in its queue. */

@@ -2,9 +2,9 @@ import { createSecretKey, type KeyObject } from 'node:crypto';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { SEALED } from '../../core/model/notification.ts';
 import type { Clock } from '../../core/model/time.ts';
-import { putGuarded } from '../dynamodb/table/guarded-update.ts';
 import { type Item, toItem } from '../dynamodb/table/item.ts';
 import { getItem } from '../dynamodb/table/reads.ts';
+import { putGuarded } from '../dynamodb/table/writes.ts';
 
 export type SealPurpose = (typeof SEALED)[keyof typeof SEALED];
 

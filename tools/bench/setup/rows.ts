@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { getItems, MAX_GETS, writeItems } from '../../../src/adapters/dynamodb/table/calls.ts';
 import { type Item, toItem } from '../../../src/adapters/dynamodb/table/item.ts';
+import { getItems, MAX_GETS } from '../../../src/adapters/dynamodb/table/reads.ts';
+import { writeItems } from '../../../src/adapters/dynamodb/table/writes.ts';
 import type { Channel, Priority } from '../../../src/core/model/channels.ts';
 import { groupsOf } from '../../../src/core/model/collections.ts';
 import type { ForeignRow, MessageFormat } from '../../../src/core/model/notification.ts';

@@ -8,10 +8,9 @@ import type { Clock } from '../../../core/model/time.ts';
 import type { DownProviders } from '../../../core/monitor/dead-providers.ts';
 import { GatheredError, gather, SETTLE_WAIT_MS } from '../../batching/gather.ts';
 import { BREAKER_KIND } from '../schema.ts';
-import { getItems, MAX_GETS } from '../table/calls.ts';
-import { updateItem } from '../table/guarded-update.ts';
 import type { Item } from '../table/item.ts';
-import { query, queryAll } from '../table/reads.ts';
+import { getItems, MAX_GETS, query, queryAll } from '../table/reads.ts';
+import { updateItem } from '../table/writes.ts';
 
 /** A breaker expires after this time without a change, as have all notifications that it could hold. */
 const KEPT_SECONDS = 2 * 86_400;

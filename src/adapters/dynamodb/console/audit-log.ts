@@ -3,10 +3,9 @@ import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { Guard } from '../../../core/model/row-change.ts';
 import { type Clock, DAY_MS } from '../../../core/model/time.ts';
 import type { AuditLog, AuditPlace, AuditRecord, KnownRequest } from '../../../core/operator/audit.ts';
-import { ifConditionHolds } from '../table/calls.ts';
-import { putGuarded, updateItem } from '../table/guarded-update.ts';
 import { type Item, toItem } from '../table/item.ts';
 import { getItem, query } from '../table/reads.ts';
+import { ifConditionHolds, putGuarded, updateItem } from '../table/writes.ts';
 
 const KEPT_DAYS = 400;
 /** Days that the answer to a request is kept for its repetitions. */

@@ -4,9 +4,9 @@ import { epochMs } from '../../../core/model/time.ts';
 import type { Operation, OperationStore } from '../../../core/operator/operations/operation.ts';
 import type { KeptVerification, VerificationStore } from '../../../core/verify/kept-verification.ts';
 import { OPERATION_KIND, VERIFICATION_KIND } from '../schema.ts';
-import { changeVersioned } from '../table/guarded-update.ts';
 import type { Item } from '../table/item.ts';
 import { getItem, query } from '../table/reads.ts';
+import { changeVersioned } from '../table/writes.ts';
 
 const KEPT_DAYS = 90;
 

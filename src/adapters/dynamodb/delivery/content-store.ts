@@ -14,10 +14,9 @@ import {
 import { asRead, type Guard } from '../../../core/model/row-change.ts';
 import { withinLimit } from '../../batching/gather.ts';
 import { type Sealer, SealRefusedError } from '../../sealing/sealer.ts';
-import { itemReader } from '../table/calls.ts';
-import { updateItem } from '../table/guarded-update.ts';
 import { type Item, toForeignRow, toItem } from '../table/item.ts';
-import { readItem } from '../table/reads.ts';
+import { itemReader, readItem } from '../table/reads.ts';
+import { updateItem } from '../table/writes.ts';
 
 /** DynamoDB's numbers have up to 38 digits, sequence numbers of a stream up to 40: these are texts of one length. */
 const NUMBER_DIGITS = 38;

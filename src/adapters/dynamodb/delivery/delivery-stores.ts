@@ -22,16 +22,17 @@ import {
   type SendsUnderWay,
   withinLimit,
 } from '../../batching/gather.ts';
+import { STATE_COLUMNS, toItem, toNotificationRow, toRetryRecord, toValue } from '../table/item.ts';
+import { createRowReader, getItem, queryAll } from '../table/reads.ts';
 import {
-  createRowReader,
+  createGuardedUpdates,
   executeStatements,
+  type GuardedUpdate,
   insertStatement,
   MAX_STATEMENTS,
-  type StatementResult,
-} from '../table/calls.ts';
-import { createGuardedUpdates, type GuardedUpdate, putGuarded, whereOf } from '../table/guarded-update.ts';
-import { STATE_COLUMNS, toItem, toNotificationRow, toRetryRecord, toValue } from '../table/item.ts';
-import { getItem, queryAll } from '../table/reads.ts';
+  whereOf,
+} from '../table/statements.ts';
+import { putGuarded, type StatementResult } from '../table/writes.ts';
 
 /** For claims by a plan: also what the plan reads and others may write without a change of state. */
 export const CLAIM_COLUMNS = [

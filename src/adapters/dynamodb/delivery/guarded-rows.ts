@@ -5,9 +5,10 @@ import type { EventRows } from '../../../core/delivery-events/apply-delivery-eve
 import type { NotificationRow } from '../../../core/model/notification.ts';
 import { asRead, type Guard, type RowChange, stamped, wasApplied } from '../../../core/model/row-change.ts';
 import type { Clock } from '../../../core/model/time.ts';
-import { createRowReader, updateExpression } from '../table/calls.ts';
-import { conditionOf, createGuardedUpdates, transact } from '../table/guarded-update.ts';
 import { STATE_COLUMNS } from '../table/item.ts';
+import { createRowReader } from '../table/reads.ts';
+import { createGuardedUpdates } from '../table/statements.ts';
+import { conditionOf, transact, updateExpression } from '../table/writes.ts';
 import { CLAIM_COLUMNS, CONTENT } from './delivery-stores.ts';
 
 /**

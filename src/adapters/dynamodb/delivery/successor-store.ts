@@ -7,10 +7,9 @@ import { NEW } from '../../../core/model/row-change.ts';
 import { jsonObject, maskedWords } from '../../../core/model/text.ts';
 import { type Sealer, SealRefusedError } from '../../sealing/sealer.ts';
 import { recipientHash } from '../../signing/hashed-ids.ts';
-import { getItems } from '../table/calls.ts';
-import { putGuarded } from '../table/guarded-update.ts';
 import { type Item, toItem, toNotificationRow, toValue } from '../table/item.ts';
-import { readItem } from '../table/reads.ts';
+import { getItems, readItem } from '../table/reads.ts';
+import { putGuarded } from '../table/writes.ts';
 import { bodyAttribute, sealRecipient, sequenceValue } from './content-store.ts';
 
 /** The attributes that the content of a successor has in common with that of its predecessor. */

@@ -25,9 +25,10 @@ import { recipientHash } from '../../signing/hashed-ids.ts';
 import { asStored, contentItem, notLater, storedSequence } from '../delivery/content-store.ts';
 import { maskRecords } from '../delivery/delivery-stores.ts';
 import { amendedItem, fallbackAttributes, lifeOf, type Owned, placed } from '../delivery/successor-store.ts';
-import { putGuarded, updateGuarded } from '../table/guarded-update.ts';
 import type { Item } from '../table/item.ts';
 import { query, readItem } from '../table/reads.ts';
+import { updateGuarded } from '../table/statements.ts';
+import { putGuarded } from '../table/writes.ts';
 
 export interface IndexStoreOptions {
   readonly client: DynamoDBClient;

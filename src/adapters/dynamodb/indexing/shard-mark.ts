@@ -1,9 +1,9 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { BASE_SHARDS, type IndexShards, type ShardMark } from '../../../core/model/index-shards.ts';
 import { SHARDS_KIND } from '../schema.ts';
-import { updateItem } from '../table/guarded-update.ts';
 import type { Item } from '../table/item.ts';
 import { getItem } from '../table/reads.ts';
+import { updateItem } from '../table/writes.ts';
 
 const Key = { kind: { S: SHARDS_KIND }, id: { S: 'indexes' } };
 /** Others that raise the mark at the same moment are instances of the same deployment, with the same numbers. */

@@ -8,9 +8,10 @@ import { contentItem } from '../delivery/content-store.ts';
 import { createClaimStore } from '../delivery/delivery-stores.ts';
 import { fallbackAttributes } from '../delivery/successor-store.ts';
 import { createIndexStore, type IndexStoreOptions } from '../indexing/index-store.ts';
-import { putGuarded, updateGuarded } from '../table/guarded-update.ts';
 import { type Item, toForeignRow, toItem } from '../table/item.ts';
 import { readItem } from '../table/reads.ts';
+import { updateGuarded } from '../table/statements.ts';
+import { putGuarded } from '../table/writes.ts';
 
 /** There is none, or it has expired: DynamoDB may take days to delete it. */
 export function isFree(now: Date): readonly Guard[] {

@@ -3,10 +3,9 @@ import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { isThere } from '../../../core/model/row-change.ts';
 import type { AddressFacts, Gone, StoredMember } from '../../../core/newsletter/model/member.ts';
 import type { AddressEntry, MemberStore, Move } from '../../../core/newsletter/model/ports.ts';
-import { getItems } from '../table/calls.ts';
-import { updateItem } from '../table/guarded-update.ts';
 import type { Item } from '../table/item.ts';
-import { queryAll, queryPages } from '../table/reads.ts';
+import { getItems, queryAll, queryPages } from '../table/reads.ts';
+import { updateItem } from '../table/writes.ts';
 import {
   addressShard,
   behind,

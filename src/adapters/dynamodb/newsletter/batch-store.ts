@@ -5,10 +5,9 @@ import { type Clock, expiresAt } from '../../../core/model/time.ts';
 import { type Batch, EXCLUDED_BATCH } from '../../../core/newsletter/model/batch.ts';
 import type { BatchStore, EventStore } from '../../../core/newsletter/model/ports.ts';
 import { type BatchEvents, EVENT_KINDS } from '../../../core/newsletter/model/recipient-state.ts';
-import { MAX_WRITES, writeItems } from '../table/calls.ts';
-import { changeVersioned } from '../table/guarded-update.ts';
 import { type Item, toItem } from '../table/item.ts';
 import { getItem, type Query, query, queryAll } from '../table/reads.ts';
+import { changeVersioned, MAX_WRITES, writeItems } from '../table/writes.ts';
 
 /** Sorts behind the numbers of batches and before everything else in the partition of an email. */
 const LAST_NUMBER = '99999';

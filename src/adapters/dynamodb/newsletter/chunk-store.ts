@@ -13,10 +13,9 @@ import {
 } from '../../../core/newsletter/model/batch.ts';
 import type { ChunkStore } from '../../../core/newsletter/model/ports.ts';
 import { type Sealer, type SealOwner, SealRefusedError } from '../../sealing/sealer.ts';
-import { MAX_WRITES, writeItems } from '../table/calls.ts';
-import { changeVersioned } from '../table/guarded-update.ts';
 import { type Item, toItem } from '../table/item.ts';
 import { getItem, queryAll } from '../table/reads.ts';
+import { changeVersioned, MAX_WRITES, writeItems } from '../table/writes.ts';
 
 /** Columns of a state that are absent while they are empty: most states are small for most of their life. */
 const MAPS = ['reasons', 'tries', 'unanswered', 'message_ids', 'processed'] as const;

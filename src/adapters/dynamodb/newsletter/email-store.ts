@@ -8,10 +8,9 @@ import type { DryRunStore, KeptDryRun } from '../../../core/newsletter/lifecycle
 import type { Email, EmailContent } from '../../../core/newsletter/model/email.ts';
 import type { EmailStore } from '../../../core/newsletter/model/ports.ts';
 import { ACTIVE_EMAILS_INDEX, TENANT_EMAILS_INDEX } from '../schema.ts';
-import { getItems, MAX_GETS, pause, updateExpression } from '../table/calls.ts';
-import { changeVersioned, conditionOf, putGuarded, transact } from '../table/guarded-update.ts';
 import { type Item, toItem } from '../table/item.ts';
-import { getItem, query } from '../table/reads.ts';
+import { getItem, getItems, MAX_GETS, pause, query } from '../table/reads.ts';
+import { changeVersioned, conditionOf, putGuarded, transact, updateExpression } from '../table/writes.ts';
 
 const PAGE = 50;
 /** Transactions until one meets no other: the SDK repeats none. */

@@ -10,8 +10,8 @@ import type {
   Suppression,
 } from '../../../core/newsletter/model/member.ts';
 import type { MemberPlace, Move } from '../../../core/newsletter/model/ports.ts';
-import { whereOf } from '../table/guarded-update.ts';
 import { type Item, toItem, toValue } from '../table/item.ts';
+import { whereOf } from '../table/statements.ts';
 
 /** No later version of the member is there, nor its mark. */
 export const notNewer = (version: number): Guard => [['version', 'absent or <=', version]];

@@ -1,8 +1,8 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { Clock } from '../../../core/model/time.ts';
 import type { AudienceQuery, MemberStore } from '../../../core/newsletter/model/ports.ts';
-import { getItems } from '../table/calls.ts';
 import type { Item } from '../table/item.ts';
+import { getItems } from '../table/reads.ts';
 import { createAddressFacts, factsColumns, readAddress, readAddresses } from './address-pages.ts';
 import {
   ADDRESSEE_COLUMNS,

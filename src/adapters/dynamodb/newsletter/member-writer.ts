@@ -12,8 +12,9 @@ import {
   movesWith,
 } from '../../../core/newsletter/model/ports.ts';
 import { GatheredError } from '../../batching/gather.ts';
-import { executeStatements, getItems, insertStatement, MAX_STATEMENTS, type StatementResult } from '../table/calls.ts';
-import { conditionOf, putGuarded, transact, updateItem } from '../table/guarded-update.ts';
+import { getItems } from '../table/reads.ts';
+import { executeStatements, insertStatement, MAX_STATEMENTS } from '../table/statements.ts';
+import { conditionOf, putGuarded, type StatementResult, transact, updateItem } from '../table/writes.ts';
 import {
   markExpiry,
   markItem,

@@ -4,9 +4,9 @@ import { ofTime, shows } from '../../../core/model/row-change.ts';
 import type { Newsletter } from '../../../core/newsletter/model/email.ts';
 import type { NewsletterStore, SenderAction } from '../../../core/newsletter/model/ports.ts';
 import { SENDERS_PREFIX } from '../schema.ts';
-import { updateItem } from '../table/guarded-update.ts';
 import { type Item, toItem } from '../table/item.ts';
 import { getItem, queryPages } from '../table/reads.ts';
+import { updateItem } from '../table/writes.ts';
 
 const OPTIONAL = [
   'reply_to',

@@ -3,9 +3,9 @@ import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { type Clock, expiresAt } from '../../../core/model/time.ts';
 import type { DomainWarming, WarmingStore } from '../../../core/newsletter/warming/domain-warming.ts';
 import { WARMING_KIND } from '../schema.ts';
-import { changeVersioned } from '../table/guarded-update.ts';
 import type { Item } from '../table/item.ts';
 import { getItem } from '../table/reads.ts';
+import { changeVersioned } from '../table/writes.ts';
 
 /** WarmingStore on PipelineState: one item per sending domain. */
 export function createWarmingStore(client: DynamoDBClient, table: string, clock: Clock): WarmingStore {

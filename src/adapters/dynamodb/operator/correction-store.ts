@@ -7,9 +7,8 @@ import { recipientHash } from '../../signing/hashed-ids.ts';
 import { asStored, storedSequence } from '../delivery/content-store.ts';
 import { asPlanned, maskRecords } from '../delivery/delivery-stores.ts';
 import { amendedItem } from '../delivery/successor-store.ts';
-import { createRowReader, updateExpression } from '../table/calls.ts';
-import { conditionOf, transact } from '../table/guarded-update.ts';
-import { readItem } from '../table/reads.ts';
+import { createRowReader, readItem } from '../table/reads.ts';
+import { conditionOf, transact, updateExpression } from '../table/writes.ts';
 
 interface CorrectionStoreOptions {
   readonly client: DynamoDBClient;

@@ -8,10 +8,9 @@ import { type Page, SEGMENTS } from '../../../core/verify/verification.ts';
 import { type Sealer, SealRefusedError } from '../../sealing/sealer.ts';
 import { createForgetRows } from '../delivery/guarded-rows.ts';
 import { lifeOf } from '../delivery/successor-store.ts';
-import { type ItemChange, itemReader } from '../table/calls.ts';
-import { updateItem } from '../table/guarded-update.ts';
 import { type Item, projection, toForeignRow, toItem } from '../table/item.ts';
-import { queryAll, readItem, scan } from '../table/reads.ts';
+import { itemReader, queryAll, readItem, scan } from '../table/reads.ts';
+import { type ItemChange, updateItem } from '../table/writes.ts';
 
 interface ForgetStoreOptions {
   readonly client: DynamoDBClient;

@@ -1,5 +1,5 @@
 import type { ForeignRow } from '../../../core/model/notification.ts';
-import { MAX_GETS } from '../table/calls.ts';
+import { MAX_GETS } from '../table/reads.ts';
 import { MAX_PAGES, MAX_ROWS_READ, type RowPage } from './index-queries.ts';
 
 /** A place in a merged list: an entry of an index, or the end of a day. `run` names what the entry was read from. */

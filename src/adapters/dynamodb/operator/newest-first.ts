@@ -5,9 +5,8 @@ import type { ForeignRow } from '../../../core/model/notification.ts';
 import { type Clock, parseTime } from '../../../core/model/time.ts';
 import { type WorkState, workPartitions } from '../../../core/model/work-index.ts';
 import { ALWAYS, matches, type Period, type SearchFilter } from '../../../core/operator/search-filter.ts';
-import { rowsById } from '../table/calls.ts';
 import type { Item } from '../table/item.ts';
-import { itemsOf } from '../table/reads.ts';
+import { itemsOf, rowsById } from '../table/reads.ts';
 import { daysOf, historyQuery, jumpQuery, pagesOf, workQuery } from './index-queries.ts';
 import {
   type Entry,

@@ -2,9 +2,8 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { notificationKey } from '../../../core/model/history-index.ts';
 import type { ForeignRow } from '../../../core/model/notification.ts';
 import { NOTIFICATION_INDEX } from '../schema.ts';
-import { MAX_GETS, rowsById } from '../table/calls.ts';
 import { toItem } from '../table/item.ts';
-import { queryPages } from '../table/reads.ts';
+import { MAX_GETS, queryPages, rowsById } from '../table/reads.ts';
 
 export interface Copy {
   readonly row: ForeignRow;

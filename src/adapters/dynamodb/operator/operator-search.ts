@@ -8,9 +8,8 @@ import { workPartitions as partitionsOf, type WorkState } from '../../../core/mo
 import type { OperationRows } from '../../../core/operator/operations/operation.ts';
 import { matches, type Period, type SearchFilter } from '../../../core/operator/search-filter.ts';
 import { HISTORY_INDEX, TABLES, WORK_INDEX } from '../schema.ts';
-import { MAX_GETS, rowsById } from '../table/calls.ts';
 import type { Item } from '../table/item.ts';
-import { itemsOf } from '../table/reads.ts';
+import { itemsOf, MAX_GETS, rowsById } from '../table/reads.ts';
 import { daysOf, historyQuery, readPage, workQuery } from './index-queries.ts';
 
 /** A place in an index. A search can continue right after it. */

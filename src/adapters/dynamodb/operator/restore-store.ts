@@ -6,10 +6,9 @@ import type { ContentItem, RestorePorts } from '../../../core/restore/restore-st
 import type { SurvivingContent } from '../../../core/restore/survivors.ts';
 import { SEGMENTS } from '../../../core/verify/verification.ts';
 import { routingOf } from '../delivery/successor-store.ts';
-import { getItems, MAX_GETS } from '../table/calls.ts';
-import { putGuarded } from '../table/guarded-update.ts';
 import { type Item, projection, toForeignRow, toItem, toRetryRecord } from '../table/item.ts';
-import { queryAll, readItem, scan } from '../table/reads.ts';
+import { getItems, MAX_GETS, queryAll, readItem, scan } from '../table/reads.ts';
+import { putGuarded } from '../table/writes.ts';
 import { KEPT_OF_ERASED } from './forget-store.ts';
 
 type Tables = Readonly<Record<'notification_log' | 'notification_content' | 'notification_retry_log', string>>;

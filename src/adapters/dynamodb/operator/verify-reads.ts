@@ -3,9 +3,8 @@ import type { ForeignRow } from '../../../core/model/notification.ts';
 import { workPartitions } from '../../../core/model/work-index.ts';
 import { type Page, SEGMENTS, type VerifyPorts } from '../../../core/verify/verification.ts';
 import { TENANT_EMAILS_INDEX, WORK_INDEX } from '../schema.ts';
-import { getItems } from '../table/calls.ts';
 import { projection, toForeignRow } from '../table/item.ts';
-import { type QueryPage, queryPages, scan } from '../table/reads.ts';
+import { getItems, type QueryPage, queryPages, scan } from '../table/reads.ts';
 
 interface Tables {
   readonly notification_log: string;

@@ -6,9 +6,9 @@ import type { DueIndex } from '../../../core/model/work-index.ts';
 import { readEntries } from '../../../core/model/work-rules.ts';
 import type { SweepLog, SweepRecord } from '../../../core/sweep/sweep-run.ts';
 import { WORK_INDEX } from '../schema.ts';
-import { updateItem } from '../table/guarded-update.ts';
 import { type Item, toItem } from '../table/item.ts';
 import { type Query, query } from '../table/reads.ts';
+import { updateItem } from '../table/writes.ts';
 
 /**
  * DueIndex on NotificationLog's work index.

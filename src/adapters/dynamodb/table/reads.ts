@@ -1,4 +1,5 @@
 import {
+  BatchGetItemCommand,
   type DynamoDBClient,
   GetItemCommand,
   QueryCommand,
@@ -8,8 +9,16 @@ import {
   type ScanCommandInput,
   type ScanCommandOutput,
 } from '@aws-sdk/client-dynamodb';
-import { incomplete } from './calls.ts';
-import { type Item, projection, toValue } from './item.ts';
+import type { ForeignRow, NotificationRow } from '../../../core/model/notification.ts';
+import { gather } from '../../batching/gather.ts';
+import { type Item, projection, toForeignRow, toNotificationRow, toValue } from './item.ts';
+
+/** Most keys per call. */
+export const MAX_GETS = 100;
+
+/** Rounds in which the unprocessed part of a successful batch is sent, before it counts as failed. */
+export const ROUNDS = 5;
+const PAUSE_MS = 50;
 
 /** Reads an item consistently; undefined when there is none. @param columns all unless given */
 export async function getItem(
@@ -145,4 +154,89 @@ export async function queryAll(client: DynamoDBClient, asked: Query): Promise<It
   const items: Item[] = [];
   for await (const page of queryPages(client, asked)) items.push(...page.items);
   return items;
+}
+
+/** Items by key, in no order; a missing one is left out. @param options.onUnits takes the read units of each call */
+export async function getItems(
+  client: DynamoDBClient,
+  table: string,
+  keys: readonly Item[],
+  options: { consistent: boolean; columns?: readonly string[]; onUnits?: (units: number) => void },
+): Promise<Item[]> {
+  const { consistent, columns, onUnits } = options;
+  const found: Item[] = [];
+  let open = [...keys];
+  for (let round = 1; open.length > 0; round++) {
+    const { Responses, UnprocessedKeys, ConsumedCapacity } = await client.send(
+      new BatchGetItemCommand({
+        RequestItems: { [table]: { Keys: open, ConsistentRead: consistent, ...(columns && projection(columns)) } },
+        ...(onUnits && { ReturnConsumedCapacity: 'TOTAL' }),
+      }),
+    );
+    if (Responses === undefined || UnprocessedKeys === undefined) throw incomplete('UnprocessedKeys');
+    found.push(...(Responses[table] ?? []));
+    onUnits?.(ConsumedCapacity?.[0]?.CapacityUnits ?? 0);
+    open = UnprocessedKeys[table]?.Keys ?? [];
+    if (open.length > 0 && round >= ROUNDS) throw unprocessed('get', open.length, table);
+    if (open.length > 0) await pause(round);
+  }
+  return found;
+}
+
+async function itemsById(client: DynamoDBClient, table: string, log_ids: readonly string[], consistent: boolean) {
+  const keys = [...new Set(log_ids)].map((log_id) => ({ log_id: { S: log_id } }));
+  const items = keys.length === 0 ? [] : await getItems(client, table, keys, { consistent });
+  return new Map(items.map((item) => [item['log_id']?.S ?? '', item]));
+}
+
+/** Any rows by their log_ids, as far as there are such. */
+export async function rowsById(
+  client: DynamoDBClient,
+  table: string,
+  log_ids: readonly string[],
+  { consistent = false } = {},
+): Promise<ReadonlyMap<string, ForeignRow>> {
+  const items = await itemsById(client, table, log_ids, consistent);
+  return new Map([...items].map(([log_id, item]) => [log_id, toForeignRow(item)]));
+}
+
+/** Reads items of NotificationLog or NotificationContent by log_id. Reads of the same moment share one BatchGetItem. */
+export function itemReader(
+  client: DynamoDBClient,
+  table: string,
+  { consistent }: { readonly consistent: boolean },
+): (log_id: string) => Promise<Item | undefined> {
+  return gather<string, Item | undefined>(
+    async (log_ids) => {
+      const byId = await itemsById(client, table, log_ids, consistent);
+      return log_ids.map((log_id) => byId.get(log_id));
+    },
+    { max: MAX_GETS },
+  );
+}
+
+/** Reads rows of NotificationLog consistently. */
+export function createRowReader(
+  client: DynamoDBClient,
+  table: string,
+): (log_id: string) => Promise<NotificationRow | undefined> {
+  const read = itemReader(client, table, { consistent: true });
+  return async (log_id) => {
+    const item = await read(log_id);
+    return item && toNotificationRow(item);
+  };
+}
+
+/** A 200 without what every answer has says nothing: what is not in it must not count as absent, or as written. */
+export const incomplete = (member: string): Error => new Error(`DynamoDB's answer is incomplete: it has no ${member}.`);
+
+export function unprocessed(verb: string, count: number, table: string): Error {
+  return new Error(
+    `DynamoDB is throttling: ${count} items to ${verb} in ${table} were unprocessed after ${ROUNDS} rounds.`,
+  );
+}
+
+export function pause(round: number): Promise<void> {
+  const longest = PAUSE_MS * 2 ** round;
+  return new Promise((resolve) => setTimeout(resolve, longest / 2 + Math.random() * (longest / 2)));
 }

@@ -2,7 +2,7 @@ import { GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { memberItem, notNewer } from '../../../../src/adapters/dynamodb/newsletter/member-items.ts';
 import { createMemberStore } from '../../../../src/adapters/dynamodb/newsletter/member-store.ts';
-import { putGuarded } from '../../../../src/adapters/dynamodb/table/guarded-update.ts';
+import { putGuarded } from '../../../../src/adapters/dynamodb/table/writes.ts';
 import { createMemberSealing } from '../../../../src/adapters/recipient/member-sealing.ts';
 import type { StoredMember } from '../../../../src/core/newsletter/model/member.ts';
 import { startTestDynamoDb, type TestDynamoDb } from '../../../support/dynamodb.ts';

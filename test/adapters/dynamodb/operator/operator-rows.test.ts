@@ -5,7 +5,7 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createOperatorRows } from '../../../../src/adapters/dynamodb/delivery/guarded-rows.ts';
-import { updateItem } from '../../../../src/adapters/dynamodb/table/guarded-update.ts';
+import { updateItem } from '../../../../src/adapters/dynamodb/table/writes.ts';
 import type { RowStore } from '../../../../src/core/delivery/ports.ts';
 import type { RowChange } from '../../../../src/core/model/row-change.ts';
 import { isThere } from '../../../../src/core/model/row-change.ts';

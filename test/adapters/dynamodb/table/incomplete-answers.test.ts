@@ -1,14 +1,9 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { expect, it } from 'vitest';
 import { GatheredError } from '../../../../src/adapters/batching/gather.ts';
-import {
-  executeStatements,
-  getItems,
-  itemReader,
-  rowsById,
-  writeItems,
-} from '../../../../src/adapters/dynamodb/table/calls.ts';
-import { getItem, query, scan } from '../../../../src/adapters/dynamodb/table/reads.ts';
+import { getItem, getItems, itemReader, query, rowsById, scan } from '../../../../src/adapters/dynamodb/table/reads.ts';
+import { executeStatements } from '../../../../src/adapters/dynamodb/table/statements.ts';
+import { writeItems } from '../../../../src/adapters/dynamodb/table/writes.ts';
 
 const answering = (...answers: readonly object[]) => {
   let calls = 0;

@@ -1,4 +1,5 @@
 import {
+  BatchWriteItemCommand,
   ConditionalCheckFailedException,
   type DynamoDBClient,
   PutItemCommand,
@@ -7,84 +8,63 @@ import {
   type TransactWriteItem,
   TransactWriteItemsCommand,
   UpdateItemCommand,
+  type WriteRequest,
 } from '@aws-sdk/client-dynamodb';
-import type { NotificationRow } from '../../../core/model/notification.ts';
 import { type Guard, isOwnWrite, ofVersion } from '../../../core/model/row-change.ts';
 import type { Change } from '../../../core/newsletter/model/ports.ts';
-import { type GatherOptions, gather } from '../../batching/gather.ts';
-import {
-  executeStatements,
-  type ItemChange,
-  MAX_STATEMENTS,
-  pause,
-  type StatementResult,
-  updateExpression,
-} from './calls.ts';
-import { type Item, toNotificationRow, toValue } from './item.ts';
-import { getItem } from './reads.ts';
+import { type Item, toValue } from './item.ts';
+import { getItem, incomplete, pause, ROUNDS, unprocessed } from './reads.ts';
 
-/** A change to a row of NotificationLog that is made only while its guard holds. */
-export interface GuardedUpdate extends Pick<ItemChange, 'remove'> {
-  readonly log_id: string;
-  readonly set: NonNullable<ItemChange['set']>;
-  readonly guard: Guard;
+/** Most puts and deletions per call. */
+export const MAX_WRITES = 25;
+
+export type StatementResult =
+  | { readonly applied: true; readonly item?: Item }
+  | {
+      readonly applied: false;
+      readonly item?: Item;
+      /** The statement does not fit the types of the stored row; another try would not help. */
+      readonly invalid?: string;
+    };
+
+export interface ItemChange {
+  /** Attributes without a value are left as they are. */
+  readonly set?: Readonly<Record<string, unknown>>;
+  /** Set where they are absent. */
+  readonly once?: Readonly<Record<string, unknown>>;
+  readonly remove?: readonly string[];
+  /** Numbers to add; an attribute that is absent counts as 0. */
+  readonly add?: Readonly<Record<string, number>>;
 }
 
-type WasApplied = (row: NotificationRow, set: GuardedUpdate['set']) => boolean;
-
-export interface GuardedUpdates {
-  /** @param wasApplied whether the row shows this update: the client repeats a write whose answer was lost */
-  gathered(update: GuardedUpdate, wasApplied: WasApplied): Promise<boolean>;
-  /** The same with an UpdateItem of its own. */
-  alone(update: GuardedUpdate, wasApplied: WasApplied): Promise<boolean>;
-}
-
-/**
- * Makes guarded updates; each answers whether its row was as expected. Updates that are asked for at the same
- * moment share one BatchExecuteStatement of up to 25, except those that PartiQL's dialects do not agree on.
- */
-export function createGuardedUpdates(
-  client: DynamoDBClient,
-  table: string,
-  read: (log_id: string) => Promise<NotificationRow | undefined>,
-  when: Pick<GatherOptions<unknown>, 'wait_ms' | 'hold'> = {},
-): GuardedUpdates {
-  const execute = gather<GuardedUpdate, StatementResult>(
-    (updates) =>
-      executeStatements(
-        client,
-        updates.map((update) => statementOf(table, update)),
-      ),
-    { ...when, max: MAX_STATEMENTS, keyOf: ({ log_id }) => log_id },
-  );
-  /** Emulators do not return the item of a failed condition; AWS does. */
-  const found = async (log_id: string, item: Item | undefined) => (item ? toNotificationRow(item) : read(log_id));
-  const alone: GuardedUpdates['gathered'] = async (update, wasApplied) => {
-    const { applied, item } = await updateGuarded(client, table, update);
-    if (applied) return true;
-    const row = await found(update.log_id, item);
-    return row !== undefined && wasApplied(row, update.set);
+/** The parts of an UpdateItem of top-level attributes. */
+export function updateExpression({ set = {}, once = {}, remove = [], add = {} }: ItemChange) {
+  const names: Record<string, string> = {};
+  const values: Item = {};
+  const each = (
+    id: string,
+    columns: Readonly<Record<string, unknown>>,
+    text: (name: string, value: string) => string,
+  ) =>
+    Object.entries(columns).flatMap(([column, value], i) => {
+      if (value === undefined) return [];
+      names[`#${id}${i}`] = column;
+      values[`:${id}${i}`] = toValue(value);
+      return text(`#${id}${i}`, `:${id}${i}`);
+    });
+  const clauses = {
+    SET: [
+      ...each('s', set, (name, value) => `${name} = ${value}`),
+      ...each('o', once, (name, value) => `${name} = if_not_exists(${name}, ${value})`),
+    ],
+    REMOVE: remove.map((column, i) => {
+      names[`#r${i}`] = column;
+      return `#r${i}`;
+    }),
+    ADD: each('a', add, (name, value) => `${name} ${value}`),
   };
-  return {
-    alone,
-    async gathered(update, wasApplied) {
-      if (!fitsStatement(update)) return alone(update, wasApplied);
-      const result = await execute(update);
-      if (result.applied) return true;
-      if (result.invalid !== undefined) throw new Error(result.invalid);
-      const row = await found(update.log_id, result.item);
-      return row !== undefined && wasApplied(row, update.set);
-    },
-  };
-}
-
-/** Makes one guarded update with an UpdateItem of its own. */
-export function updateGuarded(
-  client: DynamoDBClient,
-  table: string,
-  { log_id, guard, ...change }: GuardedUpdate,
-): Promise<StatementResult> {
-  return updateItem(client, table, { log_id: { S: log_id } }, change, [guard]);
+  const given = Object.entries(clauses).filter(([, parts]) => parts.length > 0);
+  return { expression: given.map(([verb, parts]) => `${verb} ${parts.join(', ')}`).join(' '), names, values };
 }
 
 /** What the item is after the change, where it is asked for. */
@@ -141,28 +121,6 @@ async function asResult(write: () => Promise<{ readonly Attributes?: Item | unde
       await pause(tries);
     }
   }
-}
-
-/** All PartiQL dialects agree on one removed attribute per statement, and on conditions on attributes that exist. */
-function fitsStatement({ remove = [], guard }: GuardedUpdate): boolean {
-  return remove.length <= 1 && guard.every(([, is, value]) => is === '=' && value !== undefined);
-}
-
-function statementOf(table: string, { log_id, set, remove = [], guard }: GuardedUpdate) {
-  const assigned = Object.entries(set).filter(([, value]) => value !== undefined);
-  const where = whereOf(guard);
-  const Statement =
-    `UPDATE "${table}" SET ${assigned.map(([column]) => `${column}=?`).join(', ')} ` +
-    remove.map((column) => `REMOVE ${column} `).join('') +
-    `WHERE log_id=? AND ${where.text}`;
-  const values = [...assigned.map(([, value]) => value), log_id, ...where.values];
-  return { Statement, Parameters: values.map(toValue), ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const };
-}
-
-/** A guard whose columns all exist, in PartiQL. */
-export function whereOf(guard: Guard): { readonly text: string; readonly values: readonly unknown[] } {
-  const terms = guard.map(([column, is]) => (is === 'begins_with' ? `begins_with(${column}, ?)` : `${column}${is}?`));
-  return { text: terms.join(' AND '), values: guard.map(([, , value]) => value) };
 }
 
 /** One of the guards, as the condition of a write. @param more names and values of the write's other expressions */
@@ -245,4 +203,26 @@ function changedItem<T extends { readonly version: number }>(was: T, { set, remo
   const next: Record<string, unknown> = { ...was, ...Object.fromEntries(kept), version: was.version + 1 };
   for (const name of remove) delete next[String(name)];
   return next as T;
+}
+
+/** The result of a conditional write; `otherwise` when its condition does not hold. */
+export async function ifConditionHolds<T, O>(write: Promise<T>, otherwise: O): Promise<T | O> {
+  try {
+    return await write;
+  } catch (error) {
+    if (error instanceof ConditionalCheckFailedException) return otherwise;
+    throw error;
+  }
+}
+
+/** Puts or deletes items of one table; throws when some stay unprocessed. */
+export async function writeItems(client: DynamoDBClient, table: string, requests: WriteRequest[]): Promise<void> {
+  let open = requests;
+  for (let round = 1; open.length > 0; round++) {
+    const { UnprocessedItems } = await client.send(new BatchWriteItemCommand({ RequestItems: { [table]: open } }));
+    if (UnprocessedItems === undefined) throw incomplete('UnprocessedItems');
+    open = UnprocessedItems[table] ?? [];
+    if (open.length > 0 && round >= ROUNDS) throw unprocessed('write', open.length, table);
+    if (open.length > 0) await pause(round);
+  }
 }
