@@ -11,8 +11,8 @@ import {
   createIntegrationCredentials,
   type IntegrationCredentials,
 } from '../../../src/adapters/secrets/integration-credentials.ts';
-import { chosenIntegration } from '../../../src/core/delivery/conduct-attempt.ts';
 import { type Channel, channelsIn } from '../../../src/core/model/channels.ts';
+import { systemClock as clock } from '../../../src/core/model/time.ts';
 import type { Pacer } from '../../../src/core/pacing/pacer.ts';
 import { ReceiverPacer } from '../../../src/core/pacing/receiver-pacer.ts';
 import { createDynamoDb, pipelineState } from '../runtime/clients/dynamodb.ts';
@@ -46,7 +46,6 @@ export function bindOnAws(
   logger.appendPersistentKeys({ channel });
   const queues = env.LANE_QUEUES[channel];
   if (queues === undefined) throw new Error(`LANE_QUEUES has no ${channel}, whose function this is`);
-  const clock = () => new Date();
   const dynamodb = createDynamoDb();
   const keys = createSecretsAndKeys(env, dynamodb);
   const credentials = createIntegrationCredentials(keys.secrets, { prefix: keys.integrationPrefix(channel) });
@@ -81,8 +80,8 @@ export function bindOnAws(
       giveBack: async (url, returned) => (await lanes()).giveBack(url, returned),
       sends,
       sender: { ...sender, retryTerms: credentials.retryTerms },
-      mayUse: (row) => credentials.mayUse({ tenant_id: row.tenant_id, ...chosenIntegration(row) }),
-      inSendTime: (send) => withSignal(env.SEND_TIMEOUT_SECONDS * 1000, send),
+      mayUse: credentials.mayUse,
+      inSendTime: withSignal(env.SEND_TIMEOUT_SECONDS * 1000),
       clock,
       random: Math.random,
       pause: setTimeout,
@@ -99,7 +98,6 @@ export function stateOnAws(
   observability: Pick<Observability, 'logger'>,
   account?: Provider['account'],
 ): Pick<ChannelPorts, 'breakers' | 'budgets'> {
-  const clock = () => new Date();
   const state = pipelineState(dynamodb);
   const receivers = new ReceiverPacer({
     store: createPacingStore(state, env.PIPELINE_STATE_TABLE),

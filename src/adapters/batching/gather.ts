@@ -170,17 +170,19 @@ export function withinLimit<T>(call: Promise<T>, ms: number, what: string): Prom
 }
 
 /**
- * Runs with a signal that aborts after `ms` milliseconds. The timer ends with the run: one of `AbortSignal.timeout` goes
- * off long afterwards, and makes an error with its stack for each send of the last seconds.
+ * Makes what runs with a signal that aborts after `ms` milliseconds. The timer ends with the run: one of
+ * `AbortSignal.timeout` goes off long afterwards, and makes an error with its stack for each send of the last seconds.
  */
-export async function withSignal<T>(ms: number, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const limit = new AbortController();
-  const timer = setTimeout(() => limit.abort(new TimeoutError(`Not done within ${ms / 1000} seconds.`)), ms);
-  try {
-    return await run(limit.signal);
-  } finally {
-    clearTimeout(timer);
-  }
+export function withSignal(ms: number): <T>(run: (signal: AbortSignal) => Promise<T>) => Promise<T> {
+  return async (run) => {
+    const limit = new AbortController();
+    const timer = setTimeout(() => limit.abort(new TimeoutError(`Not done within ${ms / 1000} seconds.`)), ms);
+    try {
+      return await run(limit.signal);
+    } finally {
+      clearTimeout(timer);
+    }
+  };
 }
 
 interface Client {

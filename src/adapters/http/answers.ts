@@ -8,9 +8,8 @@ import {
   refusedTarget,
   TargetRefusedError,
 } from './network-classification.ts';
-import type { TargetMessage, TargetPoster } from './post.ts';
 
-interface AnswerContext {
+export interface AnswerContext {
   /** Who answered, as the subject of the message: "the endpoint". */
   readonly who: string;
   readonly delivery: Delivery;
@@ -75,34 +74,6 @@ export function acceptanceOf({ status, complete }: HttpAnswer, verdict: TextVerd
     response_code: String(status),
     ...(!isClear && { response_message: `unclear: the answer was ${why}; it counts as accepted` }),
   } satisfies SendResult;
-}
-
-interface Posting extends Omit<AnswerContext, 'code'> {
-  readonly poster: TargetPoster;
-  /** The URL, which is a credential itself. */
-  readonly target: string;
-  readonly message: TargetMessage;
-  readonly signal: AbortSignal;
-  /** The error code of the provider in the text of its answer. */
-  readonly codeIn?: (text: string) => string | undefined;
-  /** Where the text of an answer with a status of success decides; the status alone unless given. */
-  readonly verdictOf?: (text: string) => TextVerdict;
-}
-
-/** Posts once to a URL that a tenant chose; every answer, and the lack of one, is a result. */
-export async function postTo({ poster, target, message, signal, codeIn, verdictOf, ...context }: Posting) {
-  const judged = { ...context, secrets: [target, ...(context.secrets ?? [])] };
-  try {
-    const answer = await poster.post(target, message, signal);
-    const { status, text } = answer;
-    if (status < 200 || status >= 300) return refusalOf(answer, { ...judged, code: codeIn?.(text) });
-    if (verdictOf === undefined) return { ok: true, response_code: String(status) } satisfies SendResult;
-    const verdict = verdictOf(text);
-    if (verdict === 'failed') return refusalOf(answer, { ...judged, code: codeIn?.(text) });
-    return acceptanceOf(answer, verdict);
-  } catch (error) {
-    return faultRefusal(error, judged);
-  }
 }
 
 /** About what a retry record has room for beside its other columns (retry-record.ts). */

@@ -2,7 +2,6 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { LookupFunction, Socket } from 'node:net';
 import { type HttpAnswer, NetworkFault, networkFault, readHead } from './network-classification.ts';
-import { bareHost, createTargetGuard, type TargetGuardOptions } from './target-guard.ts';
 
 /** Not imported: as an ES module node:http loads all of Node's `fetch` at a cold start, only to list its exports. */
 const http = process.getBuiltinModule('node:http');
@@ -157,32 +156,9 @@ function readAnswer(response: IncomingMessage, limit: number, done: (answer: Htt
   return { soFar };
 }
 
-export type TargetPosterOptions = TargetGuardOptions & Omit<PosterOptions, 'lookup'>;
-
-/** Posts to URLs that tenants choose. Every post passes the guard. */
-export interface TargetPoster {
-  /**
-   * @throws TargetRefusedError when the form or host of the URL is refused; NetworkFault with code TARGET_REFUSED
-   *   when its name leads to a private address; NetworkFault with another code when no answer came
-   */
-  post(target: string, message: TargetMessage, signal: AbortSignal): Promise<HttpAnswer>;
-  close(): void;
-}
-
-export interface TargetMessage {
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-  readonly ports?: readonly number[] | undefined;
-}
-
-export function createTargetPoster(options: TargetPosterOptions = {}): TargetPoster {
-  const guard = createTargetGuard(options);
-  const poster = createPoster({ ...options, lookup: guard.lookup });
-  return {
-    post: async (target, { ports, ...message }, signal) =>
-      poster.post({ url: guard.check(target, ports), ...message, signal }),
-    close: poster.close,
-  };
+/** The host for a socket: an IPv6 address without its brackets. */
+export function bareHost(url: URL): string {
+  return url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
 }
 
 /** What a connection has brought for its present request. */

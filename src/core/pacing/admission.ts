@@ -1,3 +1,4 @@
+import { chosenIntegration } from '../delivery/conduct-attempt.ts';
 import { type Admission, type Held, PASS_THROUGH, type SendResult } from '../delivery/ports.ts';
 import { deadlineOf, LIMIT_MS } from '../delivery/verdict.ts';
 import type { NotificationRow } from '../model/notification.ts';
@@ -91,9 +92,7 @@ class AdmittedBatch implements Admitted {
       const { lane } = PRIORITY_POLICY[messages[0]?.message.priority ?? 'normal'];
       const { slots, waits, why } = await this.#deps.budgets.reserve({ count: messages.length, use, lane });
       const copied = await Promise.all(
-        messages.map((received, i) => {
-          return slots[i] === undefined && (isForced(received) || (why === 'rate' && this.#mayCopy(received)));
-        }),
+        messages.map((one, i) => slots[i] === undefined && (isForced(one) || (why === 'rate' && this.#mayCopy(one)))),
       );
       return messages.flatMap((received, i) => {
         const slot = slots[i];
@@ -130,7 +129,7 @@ class AdmittedBatch implements Admitted {
    */
   async #rowToSend(received: ReceivedMessage): Promise<NotificationRow | undefined> {
     const row = await this.#deps.rowToSend(received).catch(() => undefined);
-    return row && (await this.#deps.mayUse(row)) ? row : undefined;
+    return row && (await this.#mayUse(row)) ? row : undefined;
   }
 
   /**
@@ -147,10 +146,10 @@ class AdmittedBatch implements Admitted {
   }
 
   async admit(row: NotificationRow, named: boolean): Promise<Admission> {
-    const { receiver, breakers, mayUse } = this.#deps;
+    const { receiver, breakers } = this.#deps;
     const reserved = this.#reservations.get(row.log_id);
     this.#reservations.delete(row.log_id);
-    if (!(await mayUse(row))) {
+    if (!(await this.#mayUse(row))) {
       if (this.#suspects.size >= MAX_SUSPECTS) this.#suspects.clear();
       this.#suspects.set(row.tenant_id, this.#now() + SUSPECT_MS);
       return PASS_THROUGH.admit(row, named);
@@ -166,6 +165,10 @@ class AdmittedBatch implements Admitted {
     const admission = await this.#take(row, named, reserved ?? (await this.#reserveAt(paced, row, earlier)), paced.key);
     // A receiver that refuses the same notification again has a lower limit than we know.
     return admission.do === 'hold' || earlier.refused ? admission : { ...admission, paced: true };
+  }
+
+  #mayUse(row: NotificationRow): Promise<boolean> {
+    return this.#deps.mayUse({ tenant_id: row.tenant_id, ...chosenIntegration(row) });
   }
 
   #isSuspect(tenant_id: string): boolean {

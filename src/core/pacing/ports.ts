@@ -1,4 +1,4 @@
-import type { ProviderGate } from '../delivery/ports.ts';
+import type { ChoiceOfIntegration, Delivery, ProviderGate } from '../delivery/ports.ts';
 import type { NotificationRow } from '../model/notification.ts';
 import type { ReceivedMessage } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
@@ -31,10 +31,10 @@ export interface AdmissionDeps {
    */
   readonly receiver: 'account' | ((row: NotificationRow) => Promise<PacedReceiver | undefined>);
   /**
-   * Whether the row's tenant may use its integration, as far as that is known. If not, its attempt is refused without
+   * Whether a row's tenant may use its integration, as far as that is known. If not, its attempt is refused without
    * asking the provider: it takes nothing of the budget or the breaker of those who may. Never rejects.
    */
-  readonly mayUse: (row: NotificationRow) => Promise<boolean>;
+  readonly mayUse: (owner: Pick<Delivery, 'tenant_id' | ChoiceOfIntegration>) => Promise<boolean>;
   /** The row of a message as it is now, if it is to be claimed for a send. */
   readonly rowToSend: (received: ReceivedMessage) => Promise<NotificationRow | undefined>;
   readonly policy: RetryPolicy;

@@ -169,8 +169,7 @@ describe('a signal', () => {
 
   it('aborts at the time limit', async () => {
     vi.useFakeTimers();
-    const reason = withSignal(
-      1_000,
+    const reason = withSignal(1_000)(
       (signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve(signal.reason))),
     );
     await vi.advanceTimersByTimeAsync(1_000);
@@ -179,8 +178,8 @@ describe('a signal', () => {
 
   it('leaves no timer behind, however its run ended', async () => {
     vi.useFakeTimers();
-    await withSignal(1_000, async () => {});
-    await expect(withSignal(1_000, () => Promise.reject(new Error('reset')))).rejects.toThrow('reset');
+    await withSignal(1_000)(async () => {});
+    await expect(withSignal(1_000)(() => Promise.reject(new Error('reset')))).rejects.toThrow('reset');
     expect(vi.getTimerCount()).toBe(0);
   });
 });

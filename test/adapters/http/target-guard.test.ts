@@ -2,8 +2,7 @@ import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { TargetRefusedError } from '../../../src/adapters/http/network-classification.ts';
-import { createTargetPoster } from '../../../src/adapters/http/post.ts';
-import { createTargetGuard, isPublicAddress } from '../../../src/adapters/http/target-guard.ts';
+import { createTargetGuard, createTargetPoster, isPublicAddress } from '../../../src/adapters/http/target.ts';
 import { NEVER } from '../../support/delivery.ts';
 import { type Loopback, startLoopback } from '../../support/loopback.ts';
 

@@ -3,9 +3,7 @@ import { createIntegrationCredentials } from '../../../../src/adapters/secrets/i
 import { slackReceiver } from '../../../../src/adapters/slack/sender.ts';
 import { teamsReceiver } from '../../../../src/adapters/teams/sender.ts';
 import { webhookTargets } from '../../../../src/adapters/webhook/sender.ts';
-import { chosenIntegration } from '../../../../src/core/delivery/conduct-attempt.ts';
 import { CHANNELS } from '../../../../src/core/model/channels.ts';
-import type { NotificationRow } from '../../../../src/core/model/notification.ts';
 import { ACCOUNT } from '../../../../src/core/pacing/admission.ts';
 import { VirtualTime } from '../../../../tools/simulation/engine/virtual-time.ts';
 import { MemoryPacing } from '../../../../tools/simulation/twins/pipeline-state.ts';
@@ -46,7 +44,7 @@ it.each(CHANNELS)(
       const more = {
         channel,
         receiver,
-        mayUse: (row: NotificationRow) => credentials.mayUse({ tenant_id: row.tenant_id, ...chosenIntegration(row) }),
+        mayUse: credentials.mayUse,
       };
       return accountGate(pacer, time, undefined, more, receiversAt(time.clock, { store: memory.store, channel }));
     };

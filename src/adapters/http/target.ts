@@ -1,7 +1,66 @@
 import type { LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import * as v from 'valibot';
-import { TargetRefusedError } from './network-classification.ts';
+import type { SendResult } from '../../core/delivery/ports.ts';
+import { type AnswerContext, acceptanceOf, faultRefusal, refusalOf, type TextVerdict } from './answers.ts';
+import { type HttpAnswer, TargetRefusedError } from './network-classification.ts';
+import { bareHost, createPoster, type PosterOptions } from './post.ts';
+
+interface Posting extends Omit<AnswerContext, 'code'> {
+  readonly poster: TargetPoster;
+  /** The URL, which is a credential itself. */
+  readonly target: string;
+  readonly message: TargetMessage;
+  readonly signal: AbortSignal;
+  /** The error code of the provider in the text of its answer. */
+  readonly codeIn?: (text: string) => string | undefined;
+  /** Where the text of an answer with a status of success decides; the status alone unless given. */
+  readonly verdictOf?: (text: string) => TextVerdict;
+}
+
+/** Posts once to a URL that a tenant chose; every answer, and the lack of one, is a result. */
+export async function postTo({ poster, target, message, signal, codeIn, verdictOf, ...context }: Posting) {
+  const judged = { ...context, secrets: [target, ...(context.secrets ?? [])] };
+  try {
+    const answer = await poster.post(target, message, signal);
+    const { status, text } = answer;
+    if (status < 200 || status >= 300) return refusalOf(answer, { ...judged, code: codeIn?.(text) });
+    if (verdictOf === undefined) return { ok: true, response_code: String(status) } satisfies SendResult;
+    const verdict = verdictOf(text);
+    if (verdict === 'failed') return refusalOf(answer, { ...judged, code: codeIn?.(text) });
+    return acceptanceOf(answer, verdict);
+  } catch (error) {
+    return faultRefusal(error, judged);
+  }
+}
+
+export type TargetPosterOptions = TargetGuardOptions & Omit<PosterOptions, 'lookup'>;
+
+/** Posts to URLs that tenants choose. Every post passes the guard. */
+export interface TargetPoster {
+  /**
+   * @throws TargetRefusedError when the form or host of the URL is refused; NetworkFault with code TARGET_REFUSED
+   *   when its name leads to a private address; NetworkFault with another code when no answer came
+   */
+  post(target: string, message: TargetMessage, signal: AbortSignal): Promise<HttpAnswer>;
+  close(): void;
+}
+
+interface TargetMessage {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly ports?: readonly number[] | undefined;
+}
+
+export function createTargetPoster(options: TargetPosterOptions = {}): TargetPoster {
+  const guard = createTargetGuard(options);
+  const poster = createPoster({ ...options, lookup: guard.lookup });
+  return {
+    post: async (target, { ports, ...message }, signal) =>
+      poster.post({ url: guard.check(target, ports), ...message, signal }),
+    close: poster.close,
+  };
+}
 
 /** Ports to which an integration may post beside 443 and those of the stage. */
 export const targetPorts = v.optional(
@@ -128,11 +187,6 @@ function checkTarget(text: string, ports: readonly number[], allowPrivateTargets
     throw new TargetRefusedError('its host is a private or reserved address');
   }
   return url;
-}
-
-/** The host for a socket: an IPv6 address without its brackets. */
-export function bareHost(url: URL): string {
-  return url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
 }
 
 function faultOf(found: readonly LookupAddress[]): TargetRefusedError | undefined {
