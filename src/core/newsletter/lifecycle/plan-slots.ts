@@ -57,8 +57,8 @@ export function planBatchSlots(email: Email, batches: readonly Batch[], slots: S
     if (lost && (email.paused || isAside(email, taken.batch_id))) continue;
     if (lost) given[slot] = taken.batch_id;
     next[slot] = lost ? { ...taken, since: at, given_at } : taken;
-    const look_at = lost ? repeatAt({ ...taken, since: at, given_at }, batch, limits) : repeat_at;
-    times.push(alive ? (batch.claim_until ?? at) : look_at);
+    // Whoever takes the repeated message may crash, too, which the next look finds, as after the first message.
+    times.push(alive ? (batch.claim_until ?? at) : lost ? isoAfter(now, limits.sender_claim_ms) : repeat_at);
   }
   const isCancelled = email.cancelled_at !== undefined;
   const waiting = batches.filter((batch) => isWaiting(batch, next, isCancelled));

@@ -142,6 +142,19 @@ describe('the slots of an email', () => {
     expect(world.sends, 'the new message is on its way').toHaveLength(2);
   });
 
+  it('get another sender as soon when the next ones die, too', async () => {
+    const world = await sending([{}]);
+    await advance('email-1', world.deps());
+    for (let deaths = 1; deaths <= 3; deaths++) {
+      const batch = await world.tables.batches.read('email-1', '00000');
+      const claim_until = isoAfter(world.now, world.limits.sender_claim_ms);
+      if (batch !== undefined) await world.tables.batches.change(batch, { set: { status: 'submitting', claim_until } });
+      world.advance(world.limits.sender_claim_ms + 1_000);
+      await runClock(world.deps());
+      expect(world.sends, 'the clock looks after the claim').toHaveLength(1 + deaths);
+    }
+  });
+
   it('are free while a batch waits, and the clock wakes it up', async () => {
     const world = await sending([{}, {}]);
     const until = new Date(world.now.getTime() + 5 * MINUTE).toISOString();
