@@ -12,8 +12,8 @@ import {
   toTag,
 } from '../../src/adapters/signing/hashed-ids.ts';
 import { batchItemKey, createIdentities } from '../../src/application/requests/idempotency.ts';
+import { providerKey } from '../../src/core/breaker/shared-breakers.ts';
 import { retryLogId } from '../../src/core/delivery/retry-record.ts';
-import { providerKey } from '../../src/core/model/channels.ts';
 import { historyKeys, notificationKey } from '../../src/core/model/history-index.ts';
 import { anyCharacter } from '../support/any-character.ts';
 import { PROJECT_ROOT } from '../support/project-root.ts';
@@ -37,7 +37,7 @@ interface NamedKey {
   readonly owner: (owner: Owner) => readonly string[];
 }
 
-const BREAKERS = 'src/core/model/channels.ts';
+const BREAKERS = 'src/core/breaker/shared-breakers.ts';
 const HASHES = 'src/adapters/signing/hashed-ids.ts';
 const MEMBERS = 'src/adapters/dynamodb/newsletter/member-items.ts';
 const IDEMPOTENCY = 'src/application/requests/idempotency.ts';

@@ -1,21 +1,9 @@
-import { type Admission, type Held, PASS_THROUGH, type ProviderGate, type SendResult } from '../delivery/ports.ts';
-import { type Priority, providerKey, type Routed } from '../model/channels.ts';
+import { type Admission, PASS_THROUGH, type ProviderGate, type SendResult } from '../delivery/ports.ts';
+import type { Routed } from '../model/channels.ts';
+import type { ProviderErrorType } from '../model/error-types.ts';
 import type { NotificationRow } from '../model/notification.ts';
-import { PRIORITY_POLICY } from '../model/retry-policy.ts';
-import { epochMs } from '../model/time.ts';
-import {
-  type Breaker,
-  DOUBLES_EVERY_MS,
-  heldNow,
-  lineRate,
-  phaseOf,
-  slotTime,
-  startedAt,
-  startedRate,
-  type TransitionContext,
-} from './breaker.ts';
-import { BATCH_WAIT_MS, OutageDetector, Probes, showsOutage } from './outage-detector.ts';
-import { type BreakerDeps, SharedBreakers } from './shared-breakers.ts';
+import { BATCH_WAIT_MS, OpenBreakers, showsOutage } from './open-breaker.ts';
+import { type BreakerDeps, providerKey, SharedBreakers } from './shared-breakers.ts';
 
 /** Milliseconds for which a worker trusts what it has read of the breakers. */
 const FRESH_MS = 5_000;
@@ -27,43 +15,34 @@ export class BreakerGate implements ProviderGate {
   readonly #deps: BreakerDeps;
   readonly #breakers: SharedBreakers;
   readonly #detector: OutageDetector;
-  readonly #probes: Probes;
+  readonly #notClosed: OpenBreakers;
 
   constructor(deps: BreakerDeps) {
     this.#deps = deps;
     this.#breakers = new SharedBreakers(deps);
     this.#detector = new OutageDetector(this.#breakers, deps);
-    this.#probes = new Probes(this.#breakers, deps);
+    this.#notClosed = new OpenBreakers(this.#breakers, deps);
   }
 
   async admit(row: NotificationRow, named: boolean): Promise<Admission> {
     const id = providerKey(row, await this.#deps.addressedBy?.(row));
     if (id === undefined) return PASS_THROUGH.admit(row, named);
     await this.#breakers.refresh(id, FRESH_MS);
-    const breaker = this.#openBreaker(id);
+    const breaker = this.#breakers.openBreaker(id);
     if (breaker === undefined) return this.#sendOrStartSlowly(id, row, named);
     this.#detector.forget(id);
-    const probe = this.#probes.underWay(id);
-    if (probe !== undefined) {
-      const isBack = await Promise.race([probe, this.#deps.pause(BATCH_WAIT_MS)]);
-      return isBack === true ? this.#sendOrStartSlowly(id, row, named) : this.#hold(breaker, row);
-    }
-    if (named && this.#probes.passesNamed(id)) return this.#sendProbe(id, this.#probes.beginNamed(id));
-    return epochMs(breaker.probe_at) > this.#now() ? this.#hold(breaker, row) : this.#probe(breaker, row);
+    return (await this.#notClosed.admit(breaker, row, named)) ?? this.#sendOrStartSlowly(id, row, false);
   }
 
   holds(provider: Routed): boolean {
     const id = providerKey(provider);
-    return id !== undefined && this.#openBreaker(id) !== undefined;
+    return id !== undefined && this.#breakers.openBreaker(id) !== undefined;
   }
 
-  /** Sends, or holds by slow start. That also covers a batch that has waited for a probe: all of it would go at once. */
-  #sendOrStartSlowly(id: string, row: NotificationRow, named = false): Admission {
+  #sendOrStartSlowly(id: string, row: NotificationRow, named: boolean): Admission {
     const breaker = this.#breakers.get(id);
     if (breaker === undefined || this.#breakers.phase(id) !== 'draining') return this.#send(id, row);
-    const { clock, policy, random = Math.random } = this.#deps;
-    const held = slowStart(breaker, { now: clock(), policy }, random);
-    return held === undefined || (named && this.#probes.passesNamed(id)) ? this.#send(id, row) : held;
+    return this.#notClosed.startSlowly(breaker, named) ?? this.#send(id, row);
   }
 
   #send(id: string, row: NotificationRow): Admission {
@@ -76,109 +55,137 @@ export class BreakerGate implements ProviderGate {
         end();
         if (result.ok) await this.#breakers.closeIfDrained(id);
         else if (showsOutage(result)) await this.#detector.openIfDown(id, result.error_type, row);
-        return this.#isExcused(id, result);
+        return this.#breakers.excuses(id, result);
       },
     };
   }
+}
 
-  /** Makes a probe, for whose answer the rest of the batch waits. @param end changes the breaker by the answer */
-  #sendProbe(id: string, end: (result: SendResult) => Promise<void>): Admission {
-    return {
-      do: 'send',
-      report: async (result) => {
-        await end(result);
-        return this.#isExcused(id, result);
-      },
-    };
+type DetectorDeps = Pick<BreakerDeps, 'policy' | 'clock' | 'pause' | 'budgetOf'>;
+
+/** Milliseconds for which a worker trusts its copy of a breaker when an attempt has failed. */
+const FRESH_AT_A_FAILURE_MS = 1_000;
+
+/** Most providers that a worker keeps outcomes of, to bound its memory. */
+const MAX_WINDOWS = 2_000;
+
+/** Opens a breaker when this worker's attempts show that the provider is down. */
+export class OutageDetector {
+  readonly #breakers: SharedBreakers;
+  readonly #deps: DetectorDeps;
+  readonly #windows = new Map<string, OutcomeWindow>();
+  readonly underWay = new AttemptsUnderWay();
+  readonly #opening = new Map<string, Promise<void>>();
+
+  constructor(breakers: SharedBreakers, deps: DetectorDeps) {
+    this.#breakers = breakers;
+    this.#deps = deps;
   }
 
-  /** Makes the probe, unless another worker makes it first: then its breaker, as it is now, holds or sends. */
-  async #probe(breaker: Breaker, row: NotificationRow): Promise<Admission> {
-    const { id } = breaker;
-    const end = await this.#probes.begin(breaker);
-    if (end !== undefined) return this.#sendProbe(id, end);
-    const open = this.#openBreaker(id);
-    return open === undefined ? this.#sendOrStartSlowly(id, row) : this.#hold(open, row);
+  observe(id: string, log_id: string, result: SendResult): void {
+    if (!result.ok && !showsOutage(result)) return;
+    const { clock, policy } = this.#deps;
+    if (this.#windows.size >= MAX_WINDOWS) this.#windows.clear();
+    const window = this.#windows.get(id) ?? new OutcomeWindow(policy.window_ms);
+    this.#windows.set(id, window);
+    window.add(log_id, !result.ok, clock().getTime());
   }
 
-  async #hold(breaker: Breaker, row: NotificationRow): Promise<Admission> {
-    return (await hold(breaker, row, this.#breakers, this.#deps)) ?? this.#sendOrStartSlowly(breaker.id, row);
+  forget(id: string): void {
+    this.#windows.delete(id);
   }
 
   /**
-   * A failure while the provider is down does not count. A failure on our side counts, so that its notification ends.
+   * Decides after the other attempts of the batch have ended, and after other workers' transitions are read.
+   * @param row a notification of the provider, by which its budget is known
    */
-  #isExcused(id: string, result: SendResult): boolean {
-    return !result.ok && result.asked !== false && this.#breakers.phase(id) !== 'closed';
+  async openIfDown(id: string, error_type: ProviderErrorType, row?: NotificationRow): Promise<void> {
+    const others = this.underWay.ended(id);
+    if (others !== undefined) await Promise.race([others, this.#deps.pause(BATCH_WAIT_MS)]);
+    await this.#breakers.refreshNewest(id, FRESH_AT_A_FAILURE_MS);
+    if (this.#breakers.phase(id) === 'open' || !this.#isDown(id)) return;
+    const opening = this.#opening.get(id) ?? this.#open(id, error_type, row).finally(() => this.#opening.delete(id));
+    this.#opening.set(id, opening);
+    await opening;
   }
 
-  #openBreaker(id: string): Breaker | undefined {
-    return this.#breakers.phase(id) === 'open' ? this.#breakers.get(id) : undefined;
+  #isDown(id: string): boolean {
+    const { policy, clock } = this.#deps;
+    const totals = this.#windows.get(id)?.totals(clock().getTime());
+    const { samples, failure_share } = totals ?? { samples: 0, failure_share: 0 };
+    return samples >= policy.min_samples && failure_share >= policy.failure_share;
   }
 
-  #now(): number {
-    return this.#deps.clock().getTime();
+  async #open(id: string, error_type: ProviderErrorType, row?: NotificationRow): Promise<void> {
+    await this.#breakers.open(id, error_type, row && (await this.#deps.budgetOf?.(row)));
+    this.#windows.delete(id);
   }
 }
 
-/** Milliseconds after slow start over which the notifications are spread that it has held. */
-const SPREAD_MS = 120_000;
+export class AttemptsUnderWay {
+  readonly #attempts = new Map<string, Set<Promise<void>>>();
 
-/**
- * A draining provider gets a few notifications per second at first, and twice as many every few seconds. Workers need no
- * common count for that: what arrives comes at the rate of the lines, so each notification passes with the probability by
- * which the provider is behind that rate. Where only a few are held they pass at once: they are no more than the
- * provider gets before the first doubling.
- * @returns undefined when the notification passes
- */
-export function slowStart(breaker: Breaker, context: TransitionContext, random: () => number): Held | undefined {
-  const rate = lineRate(breaker, context.policy);
-  const fastest = Math.max(rate, breaker.peak_per_second ?? 0);
-  const arriving = Math.min(fastest, (heldNow(breaker) * 1000) / DOUBLES_EVERY_MS);
-  const allowed = Math.min(rate, startedRate(breaker, context));
-  if (allowed >= arriving || random() < allowed / arriving) return undefined;
-  const soonest = context.now.getTime() + 1_000;
-  const started = Math.max(soonest, startedAt(breaker, context));
-  // If slots were given out faster than the provider takes them, the spread is longer by the same factor.
-  const spread = SPREAD_MS * Math.max(1, fastest / rate);
-  return {
-    do: 'hold',
-    until: new Date(started + Math.floor(random() * spread)).toISOString(),
-    soonest: new Date(soonest).toISOString(),
-    error_type: breaker.error_type,
-    by: { breaker: breaker.id },
-  };
+  /** @returns ends the attempt */
+  begin(id: string): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const others = this.#attempts.get(id) ?? new Set();
+    this.#attempts.set(id, others.add(promise));
+    return () => {
+      others.delete(promise);
+      if (others.size === 0) this.#attempts.delete(id);
+      resolve();
+    };
+  }
+
+  /** Resolves when the provider's attempts that are under way now have ended; undefined when there are none. */
+  ended(id: string): Promise<unknown> | undefined {
+    const attempts = this.#attempts.get(id);
+    return attempts && Promise.allSettled(attempts);
+  }
 }
 
-/** The next slot in the lane's line. @returns undefined when the breaker turns out not to be open any more */
-export async function hold(
-  known: Breaker,
-  { priority }: { readonly priority: Priority },
-  breakers: SharedBreakers,
-  { store, policy, clock, onFault }: Pick<BreakerDeps, 'store' | 'policy' | 'clock' | 'onFault'>,
-): Promise<Held | undefined> {
-  const { lane } = PRIORITY_POLICY[priority];
-  const now = clock().getTime();
-  const held = (until: number, soonest: number, error_type: Breaker['error_type']): Held => ({
-    do: 'hold',
-    until: new Date(until).toISOString(),
-    soonest: new Date(soonest).toISOString(),
-    error_type,
-    by: { breaker: known.id },
-  });
-  try {
-    const taken = await store.takeSlot(known.id, lane);
-    if (taken) breakers.learn(taken.breaker);
-    else breakers.forget(known.id);
-    if (taken === undefined || phaseOf(taken.breaker, clock()) !== 'open') return undefined;
-    const { breaker, slot } = taken;
-    const soonest = Math.min(epochMs(breaker.probe_at), now + breaker.interval_ms);
-    const turn = slotTime(breaker.lines[lane], slot, lineRate(breaker, policy));
-    return held(Math.max(turn, soonest), soonest, breaker.error_type);
-  } catch (error) {
-    // Storage fails, which does not mean that the provider is back: held without a slot in the line.
-    onFault?.(error);
-    const next = Math.max(epochMs(known.probe_at), now + known.interval_ms);
-    return held(next, next, known.error_type);
+/** Buckets per window: it slides in steps of a sixth. */
+const BUCKETS = 6;
+
+interface Bucket {
+  readonly until: number;
+  readonly failed: Set<string>;
+  passed: number;
+}
+
+/** The outcomes that one worker has seen of one provider within the window. */
+export class OutcomeWindow {
+  readonly #window_ms: number;
+  #buckets: Bucket[] = [];
+
+  constructor(window_ms: number) {
+    this.#window_ms = window_ms;
+  }
+
+  /** Failures count once per notification: one that fails again and again is no sign of an outage. */
+  add(log_id: string, failed: boolean, now: number): void {
+    this.#forget(now);
+    const newest = this.#buckets.at(-1);
+    const bucket = newest !== undefined && newest.until > now ? newest : this.#begin(now);
+    if (failed) bucket.failed.add(log_id);
+    else bucket.passed += 1;
+  }
+
+  /** @returns `samples`: failed notifications plus attempts that passed; `failure_share`: of the former, 0…1. */
+  totals(now: number): { samples: number; failure_share: number } {
+    this.#forget(now);
+    const failed = new Set(this.#buckets.flatMap((bucket) => [...bucket.failed])).size;
+    const samples = failed + this.#buckets.reduce((sum, { passed }) => sum + passed, 0);
+    return { samples, failure_share: samples === 0 ? 0 : failed / samples };
+  }
+
+  #begin(now: number): Bucket {
+    const bucket = { until: now + this.#window_ms / BUCKETS, failed: new Set<string>(), passed: 0 };
+    this.#buckets.push(bucket);
+    return bucket;
+  }
+
+  #forget(now: number): void {
+    this.#buckets = this.#buckets.filter(({ until }) => until > now - this.#window_ms);
   }
 }

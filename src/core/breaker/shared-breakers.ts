@@ -1,8 +1,32 @@
-import type { Lane } from '../model/channels.ts';
+import type { SendResult } from '../delivery/ports.ts';
+import type { Lane, Routed } from '../model/channels.ts';
 import type { NotificationRow } from '../model/notification.ts';
 import { type Clock, epochMs } from '../model/time.ts';
 import { type Breaker, closed, draining, opened, phaseOf } from './breaker.ts';
 import type { BreakerPolicy } from './breaker-policy.ts';
+
+/** Who says where a notification is posted to: its integration's credential, or its recipient. */
+type AddressedBy = 'integration' | 'recipient';
+
+/**
+ * Names the target that fails: `<channel>#<integration>` where the integration says where to post, and
+ * `<channel>#<tenant>@<host>` for a recipient without one. Through an integration that only signs, the recipients of every
+ * tenant may go, so the key names the tenant, too; not the recipient, since a provider that is down often has a URL per
+ * notification. A host is shared by tenants with unrelated receivers; one broken receiver must not hold the others'. All
+ * e-mail goes through one SES account, whatever the integration. Undefined when the provider is unknown; such a
+ * notification is never held.
+ */
+export function providerKey(row: Routed, by: AddressedBy = 'integration'): string | undefined {
+  const { channel, tenant_id, integration_config_id, provider_host } = row;
+  if (channel === 'email') return 'email#ses';
+  const tenant = escaped(tenant_id);
+  if (!integration_config_id) return provider_host ? `${channel}#${tenant}@${escaped(provider_host)}` : undefined;
+  const integration = escaped(integration_config_id);
+  return by === 'integration' ? `${channel}#${integration}` : `${channel}#${tenant}@#${integration}`;
+}
+
+/** No part of a key holds what separates its parts. */
+const escaped = (part: string): string => part.toWellFormed().replace(/[%#@"\\\s\p{C}]/gu, encodeURIComponent);
 
 /** PipelineState, as the breakers need it. */
 export interface BreakerStore {
@@ -31,7 +55,7 @@ export interface BreakerDeps {
   /** Notifications that the row's provider takes per second, where that is known. Never rejects. */
   readonly budgetOf?: (row: NotificationRow) => Promise<number | undefined>;
   /** Who says where the row is posted to; absent: its integration, where it has one. Never rejects. */
-  readonly addressedBy?: ((row: NotificationRow) => Promise<'integration' | 'recipient'>) | undefined;
+  readonly addressedBy?: ((row: NotificationRow) => Promise<AddressedBy>) | undefined;
   /** Draws for slow start; absent: Math.random. */
   readonly random?: () => number;
   /** Storage failed; deliveries go on with what is known. */
@@ -71,6 +95,15 @@ export class SharedBreakers {
   phase(id: string): Breaker['state'] {
     const known = this.get(id);
     return known === undefined ? 'closed' : phaseOf(known, this.#deps.clock());
+  }
+
+  openBreaker(id: string): Breaker | undefined {
+    return this.phase(id) === 'open' ? this.get(id) : undefined;
+  }
+
+  /** A failure while the provider is down does not count. A failure on our side counts, so that its notification ends. */
+  excuses(id: string, result: SendResult): boolean {
+    return !result.ok && result.asked !== false && this.phase(id) !== 'closed';
   }
 
   /**

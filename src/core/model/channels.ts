@@ -53,26 +53,3 @@ export function priorityOf(row: { readonly priority?: unknown; readonly priority
   const named = PRIORITIES.find((candidate) => candidate === row.priority);
   return named ?? entryOf<Priority>(PRIORITY_OF_LEVEL, row.priority_level) ?? 'normal';
 }
-
-/** Who says where a notification is posted to: its integration's credential, or its recipient. */
-export type AddressedBy = 'integration' | 'recipient';
-
-/**
- * Names the target that fails: `<channel>#<integration>` where the integration says where to post, and
- * `<channel>#<tenant>@<host>` for a recipient without one. Through an integration that only signs, the recipients of every
- * tenant may go, so the key names the tenant, too; not the recipient, since a provider that is down often has a URL per
- * notification. A host is shared by tenants with unrelated receivers; one broken receiver must not hold the others'. All
- * e-mail goes through one SES account, whatever the integration. Undefined when the provider is unknown; such a
- * notification is never held.
- */
-export function providerKey(row: Routed, by: AddressedBy = 'integration'): string | undefined {
-  const { channel, tenant_id, integration_config_id, provider_host } = row;
-  if (channel === 'email') return 'email#ses';
-  const tenant = escaped(tenant_id);
-  if (!integration_config_id) return provider_host ? `${channel}#${tenant}@${escaped(provider_host)}` : undefined;
-  const integration = escaped(integration_config_id);
-  return by === 'integration' ? `${channel}#${integration}` : `${channel}#${tenant}@#${integration}`;
-}
-
-/** No part of a key holds what separates its parts. */
-const escaped = (part: string): string => part.toWellFormed().replace(/[%#@"\\\s\p{C}]/gu, encodeURIComponent);

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { opened } from '../../../src/core/breaker/breaker.ts';
+import { AttemptsUnderWay, OutageDetector } from '../../../src/core/breaker/breaker-gate.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../../src/core/breaker/breaker-policy.ts';
-import { AttemptsUnderWay, BATCH_WAIT_MS, OutageDetector } from '../../../src/core/breaker/outage-detector.ts';
+import { BATCH_WAIT_MS } from '../../../src/core/breaker/open-breaker.ts';
 import { SharedBreakers } from '../../../src/core/breaker/shared-breakers.ts';
 import { MemoryBreakers } from '../../../tools/simulation/twins/pipeline-state.ts';
 import { T0 } from '../../support/rows.ts';

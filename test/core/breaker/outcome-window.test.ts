@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { OutcomeWindow } from '../../../src/core/breaker/outage-detector.ts';
+import { OutcomeWindow } from '../../../src/core/breaker/breaker-gate.ts';
 
 const WINDOW_MS = 6_000;
 const BUCKET_MS = WINDOW_MS / 6;

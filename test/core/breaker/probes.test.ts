@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { opened } from '../../../src/core/breaker/breaker.ts';
 import { BreakerGate } from '../../../src/core/breaker/breaker-gate.ts';
 import { DEFAULT_BREAKER_POLICY as policy } from '../../../src/core/breaker/breaker-policy.ts';
-import { Probes } from '../../../src/core/breaker/outage-detector.ts';
+import { Probes } from '../../../src/core/breaker/open-breaker.ts';
 import { SharedBreakers } from '../../../src/core/breaker/shared-breakers.ts';
 import type { SendResult } from '../../../src/core/delivery/ports.ts';
 import { MemoryBreakers } from '../../../tools/simulation/twins/pipeline-state.ts';

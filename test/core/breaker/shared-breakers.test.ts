@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Breaker, opened } from '../../../src/core/breaker/breaker.ts';
-import { hold } from '../../../src/core/breaker/breaker-gate.ts';
 import { DEFAULT_BREAKER_POLICY as policy } from '../../../src/core/breaker/breaker-policy.ts';
+import { hold } from '../../../src/core/breaker/open-breaker.ts';
 import { type BreakerStore, SharedBreakers } from '../../../src/core/breaker/shared-breakers.ts';
 import { MemoryBreakers } from '../../../tools/simulation/twins/pipeline-state.ts';
 import { T0 } from '../../support/rows.ts';

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { draining, opened, probing, reopened, slotTime } from '../../../src/core/breaker/breaker.ts';
-import { BreakerGate, slowStart } from '../../../src/core/breaker/breaker-gate.ts';
+import { BreakerGate } from '../../../src/core/breaker/breaker-gate.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../../src/core/breaker/breaker-policy.ts';
+import { slowStart } from '../../../src/core/breaker/open-breaker.ts';
 import { heldVerdict } from '../../../src/core/delivery/verdict.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { MemoryBreakers } from '../../../tools/simulation/twins/pipeline-state.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { providerHost, providerKey } from '../../../src/core/model/channels.ts';
+import { providerKey } from '../../../src/core/breaker/shared-breakers.ts';
+import { providerHost } from '../../../src/core/model/channels.ts';
 import { dueRow } from '../../support/rows.ts';
 
 describe('the provider of a notification', () => {

@@ -1,5 +1,6 @@
 import { type Breaker, heldSince, shownPhaseOf } from '../../breaker/breaker.ts';
-import { type Channel, providerKey } from '../../model/channels.ts';
+import { providerKey } from '../../breaker/shared-breakers.ts';
+import type { Channel } from '../../model/channels.ts';
 import { asNotification, type ForeignRow } from '../../model/notification.ts';
 import { type RowState, stateOf } from '../../model/row-state.ts';
 import { shownText } from '../../model/text.ts';
