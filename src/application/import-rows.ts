@@ -5,11 +5,10 @@ import { foresight } from '../core/delivery/claim-plan.ts';
 import { type ImportedRow, importedRow, TAKEN } from '../core/indexing/imported-row.ts';
 import type { IndexPlan } from '../core/indexing/index-plan.ts';
 import { channelsIn } from '../core/model/channels.ts';
-import type { RowFault } from '../core/model/column-rules.ts';
 import { asNotification, type ForeignRow } from '../core/model/notification.ts';
 import { messageFor } from '../core/model/queue-message.ts';
 import { NEW } from '../core/model/row-change.ts';
-import type { DueItem } from '../core/model/work-index.ts';
+import type { DueItem, RowFault } from '../core/model/work-index.ts';
 import type { OperatorDeps } from './deps.ts';
 
 /** What becomes of the rows of a file: each is counted once. */

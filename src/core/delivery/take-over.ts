@@ -1,9 +1,8 @@
 import { CHANNELS } from '../model/channels.ts';
-import type { RowFault } from '../model/column-rules.ts';
 import { arrived, type NotificationRow, type RetryRecord } from '../model/notification.ts';
 import { originOf, type ReceivedMessage } from '../model/queue-message.ts';
 import { type Clock, epochMs } from '../model/time.ts';
-import type { MalformedEntry } from '../model/work-index.ts';
+import type { MalformedEntry, RowFault } from '../model/work-index.ts';
 import { fitsMessage } from '../model/work-rules.ts';
 import type { DeliveryOutcome } from './attempt.ts';
 import { dispositionOf, type SettleDeps, settleAttempt } from './conclude-attempt.ts';

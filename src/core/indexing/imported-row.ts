@@ -1,8 +1,9 @@
 import type { Channel } from '../model/channels.ts';
-import { brokenRules, type ColumnRule, isAbsent, type RowFault } from '../model/column-rules.ts';
 import { type ForeignRow, hasContent } from '../model/notification.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import { rowBytes } from '../model/text.ts';
+import type { RowFault } from '../model/work-index.ts';
+import { brokenRules, type ColumnRule, isAbsent } from '../model/work-rules.ts';
 import { type IndexPlan, planIndex } from './index-plan.ts';
 import { contentFaults, rowFaults } from './row-rules.ts';
 

@@ -1,5 +1,4 @@
 import { type Channel, LEVEL_OF_PRIORITY, PRIORITIES, priorityOf, providerHost } from '../model/channels.ts';
-import { isAbsent, setAside } from '../model/column-rules.ts';
 import { type HistoryKeys, historyKeys } from '../model/history-index.ts';
 import { BASE_SHARDS, type IndexShards } from '../model/index-shards.ts';
 import {
@@ -14,8 +13,9 @@ import {
 } from '../model/notification.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import { OF_AN_END, OF_FORMER_LIFE, OF_FORMER_RECIPIENT } from '../model/row-change.ts';
+import { setAside } from '../model/row-state.ts';
 import { isGivenUp, parseWorkQueue, workQueueOf } from '../model/work-index.ts';
-import { workFaults } from '../model/work-rules.ts';
+import { isAbsent, workFaults } from '../model/work-rules.ts';
 import { contentFaults, rowFaults } from './row-rules.ts';
 import { columnTime, inUtc, isContent, keptFrom, moveContent, workKeys } from './work-keys.ts';
 

@@ -1,5 +1,4 @@
 import type { Channel } from '../model/channels.ts';
-import { setAside } from '../model/column-rules.ts';
 import type { IndexShards } from '../model/index-shards.ts';
 import {
   CONTENT_COLUMNS,
@@ -10,6 +9,7 @@ import {
 } from '../model/notification.ts';
 import { ExplainedError } from '../model/problem.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
+import { setAside } from '../model/row-state.ts';
 import { maskedWords } from '../model/text.ts';
 import type { Clock } from '../model/time.ts';
 import { isGivenUp } from '../model/work-index.ts';

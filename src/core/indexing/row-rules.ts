@@ -1,20 +1,21 @@
 import { CHANNELS, type Channel, PRIORITIES, PRIORITY_OF_LEVEL } from '../model/channels.ts';
+import { type ForeignRow, MESSAGE_FORMATS, RECIPIENT_TYPES, SEND_STATUSES } from '../model/notification.ts';
+import type { RowFault } from '../model/work-index.ts';
 import {
   boolean,
   brokenRules,
   type ColumnRule,
+  channelFaults,
   count,
   freeText,
   id,
   isAbsent,
+  OWN_COLUMN_RULES,
   oneOf,
-  type RowFault,
   required,
   text,
   time,
-} from '../model/column-rules.ts';
-import { type ForeignRow, MESSAGE_FORMATS, RECIPIENT_TYPES, SEND_STATUSES } from '../model/notification.ts';
-import { channelFaults, OWN_COLUMN_RULES } from '../model/work-rules.ts';
+} from '../model/work-rules.ts';
 
 /** Columns that may change after the image was taken, by the row's writer or us; indexing must not overwrite that. */
 export const IMAGE_COLUMNS = [

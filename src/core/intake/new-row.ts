@@ -1,11 +1,11 @@
 import { claimForSend } from '../delivery/transitions/claims.ts';
 import { planIndex } from '../indexing/index-plan.ts';
 import { rowFaults } from '../indexing/row-rules.ts';
-import { describeFaults } from '../model/column-rules.ts';
 import type { IndexShards } from '../model/index-shards.ts';
 import { INTAKE_API, type NotificationContent, type NotificationRow } from '../model/notification.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import { withChange } from '../model/row-change.ts';
+import { describeFaults } from '../model/row-state.ts';
 import { attemptedAt, type JudgedSend, judgeSend } from './failed-send.ts';
 import type { NotificationRequest } from './notification-request.ts';
 

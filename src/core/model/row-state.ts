@@ -1,9 +1,9 @@
-import { describeFaults } from './column-rules.ts';
 import { remedyOf } from './error-types.ts';
-import type { NotificationRow } from './notification.ts';
+import { type ForeignRow, type NotificationRow, UPDATED_BY } from './notification.ts';
+import { clip } from './text.ts';
 import { epochMs, parseTime } from './time.ts';
-import { parseWorkQueue } from './work-index.ts';
-import { keptFaults, workFaults } from './work-rules.ts';
+import { parseWorkQueue, type RowFault } from './work-index.ts';
+import { brokenRules, isAbsent, OF_THE_STAGE, WORK_RULES, workFaults } from './work-rules.ts';
 
 /** The state of a notification as an operator sees it; send_status alone does not show it (docs/runbook.md). */
 export type RowState =
@@ -41,6 +41,17 @@ export function stateOf(row: NotificationRow, now: Date): RowState {
 function withoutWork(row: NotificationRow): RowState {
   if (row.failure_reason === undefined) return 'not_taken_in';
   return keptFaults({ ...row }).length > 0 ? 'set_aside' : 'stopped';
+}
+
+/**
+ * The rules that a row breaks that the pipeline has given up, and that an operator may bring back. One that was set aside
+ * for its channel alone, which faults name last, has lost only its place in the work index.
+ */
+function keptFaults(row: ForeignRow): RowFault[] {
+  const { failure_reason, error_message: why } = row;
+  const alone = typeof why === 'string' && why.startsWith(`channel breaks ${OF_THE_STAGE}`);
+  const lost = alone && failure_reason === 'FORMAT_ERROR';
+  return brokenRules(WORK_RULES, row).filter(({ column }) => !(lost && column === 'work_at' && isAbsent(row[column])));
 }
 
 /**
@@ -104,4 +115,38 @@ function checkStopped(row: NotificationRow, recipient: 'same' | 'another'): Retr
   return failure_reason === 'INVALID_RECIPIENT' && recipient === 'same'
     ? { refused: `INVALID_RECIPIENT: ${remedyOf(failure_reason, row, channel).replace(/\.$/, '')}` }
     : { state: 'stopped' };
+}
+
+/** Longest description of faults, in characters: it is one of several columns of a small row. */
+const FAULT_TEXT = 400;
+
+/**
+ * What a row has that waits for an attempt. A malformed one must not stay in the work index, where a writer's own time would
+ * make it look like ours; who reads a next time takes it for one that is retried; and a bounce that was to end it
+ * (`give_up`) may be of the recipient that its writer corrects next.
+ */
+const OF_WORK = ['work_queue', 'work_at', 'next_retry_at', 'give_up'] as const;
+
+/** The change of a malformed row: FAILED with FORMAT_ERROR, until its writer corrects it. A faulty time stays for that. */
+export function setAside(faults: readonly RowFault[], now: Date, row: object) {
+  const remove = OF_WORK.filter(
+    (name) =>
+      (row as ForeignRow)[name] !== undefined &&
+      !(name === 'next_retry_at' && faults.some(({ column }) => column === name)),
+  );
+  const why = describeFaults(faults);
+  const set = {
+    send_status: 'FAILED',
+    error_type: 'FORMAT_ERROR',
+    failure_reason: 'FORMAT_ERROR',
+    error_message: clip(why, FAULT_TEXT),
+    updated_at: now.toISOString(),
+    updated_by: UPDATED_BY,
+  } as const satisfies Partial<NotificationRow>;
+  return { set, why, remove };
+}
+
+/** One sentence for error_message. */
+export function describeFaults(faults: readonly RowFault[]): string {
+  return faults.map(({ column, rule, expected }) => `${column} breaks ${rule}: expected ${expected}`).join('; ');
 }

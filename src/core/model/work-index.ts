@@ -1,5 +1,4 @@
 import { type Channel, PRIORITIES, type Priority } from './channels.ts';
-import type { RowFault } from './column-rules.ts';
 import { errorTypeIn } from './error-types.ts';
 import { BASE_SHARDS, MOST_SHARDS } from './index-shards.ts';
 import { type ForeignRow, type NotificationRow, UPDATED_BY } from './notification.ts';
@@ -107,6 +106,14 @@ export interface DueItem {
   readonly work_at: string;
   /** Time of day of the `work_at` for which a message is queued already, or, after a `~`, expected. */
   readonly queued_for?: string;
+}
+
+/** A broken rule, under the name that a person would look up. */
+export interface RowFault {
+  readonly column: string;
+  /** The constraint's name where the table document has one, else the kind of rule. */
+  readonly rule: string;
+  readonly expected: string;
 }
 
 export interface MalformedEntry {

@@ -1,19 +1,4 @@
 import { CHANNELS, type Channel, PRIORITIES } from './channels.ts';
-import {
-  boolean,
-  brokenRules,
-  type ColumnRule,
-  count,
-  freeText,
-  id,
-  isAbsent,
-  oneOf,
-  type RowFault,
-  required,
-  text,
-  time,
-  utcTime,
-} from './column-rules.ts';
 import { ERROR_TYPES } from './error-types.ts';
 import { MOST_SHARDS } from './index-shards.ts';
 import {
@@ -24,8 +9,86 @@ import {
   RECIPIENT_TYPES,
   SEND_STATUSES,
 } from './notification.ts';
-import { epochMs } from './time.ts';
-import { type DueItem, type MalformedEntry, parseWorkQueue } from './work-index.ts';
+import { epochMs, isUtcTime, parseTime } from './time.ts';
+import { type DueItem, type MalformedEntry, parseWorkQueue, type RowFault } from './work-index.ts';
+
+export interface ColumnRule extends RowFault {
+  readonly holds: (value: unknown) => boolean;
+}
+
+export const isAbsent = (value: unknown) => value === undefined || value === null;
+
+/** A rule for the values of a column that may be absent, or NULL. */
+const rule = (column: string, name: string, expected: string, holds: ColumnRule['holds']): ColumnRule => ({
+  column,
+  rule: name,
+  expected,
+  holds: (value) => isAbsent(value) || holds(value),
+});
+
+/** The same for a column that holds text. */
+const textRule = (column: string, name: string, expected: string, holds: (value: string) => boolean) =>
+  rule(column, name, expected, (value) => typeof value === 'string' && holds(value));
+
+export const oneOf = (column: string, name: string, values: readonly string[]) =>
+  textRule(column, name, `one of ${values.join(', ')}`, (value) => values.includes(value));
+
+/** A text has at most as many characters as UTF-16 units: most need not be counted. */
+const isAtMost = (value: string, length: number) => value.length <= length || [...value].length <= length;
+
+export const text = (column: string, length: number) =>
+  textRule(column, `VARCHAR(${length})`, `text of at most ${length} characters`, (value) => isAtMost(value, length));
+
+/** Control characters, and those that SQS refuses in a message. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what the rule is about
+const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\ufffe\uffff]|\p{Surrogate}/u;
+
+/** An id travels in messages, logs and tags, none of which takes every character. */
+export const id = (column: string, length: number) =>
+  textRule(
+    column,
+    `VARCHAR(${length})`,
+    `text of at most ${length} characters, without control characters`,
+    (value) => isAtMost(value, length) && !UNPRINTABLE.test(value),
+  );
+
+export const freeText = (column: string) => textRule(column, 'TEXT', 'text', () => true);
+
+export const required = (column: string): ColumnRule => ({
+  column,
+  rule: 'NOT NULL',
+  expected: 'a value that is not empty',
+  holds: (value) => !isAbsent(value) && value !== '',
+});
+
+export const time = (column: string) =>
+  textRule(
+    column,
+    'TIMESTAMP',
+    'a time such as 2025-06-01T10:30:00.000Z or 2025-06-01 10:30:00',
+    (value) => parseTime(value) !== undefined,
+  );
+
+/** A time that is computed with, not only shown or converted. */
+const utcTime = (column: string) => textRule(column, 'TIMESTAMP', 'a time such as 2025-06-01T10:30:00.000Z', isUtcTime);
+
+export const boolean = (column: string) =>
+  rule(column, 'BOOLEAN', 'true or false', (value) => typeof value === 'boolean');
+
+export const count = (column: string, name: string, least = 0) =>
+  rule(
+    column,
+    name,
+    `a whole number, ${least} or more`,
+    (value) => Number.isSafeInteger(value) && Number(value) >= least,
+  );
+
+/** The rules that the row's columns break. Values are never quoted, because they may be personal. */
+export function brokenRules(rules: readonly ColumnRule[], row: ForeignRow, before: ForeignRow = {}): RowFault[] {
+  return rules
+    .filter(({ column, holds }) => !holds(before[column] ?? row[column]))
+    .map(({ column, rule, expected }) => ({ column, rule, expected }));
+}
 
 /** The kind of rule for columns that only the pipeline writes. */
 const OURS = 'column of the pipeline';
@@ -87,7 +150,7 @@ const ENTRY_RULES: readonly ColumnRule[] = [
 ];
 
 /** What delivery reads of a row in the work index. */
-const WORK_RULES: readonly ColumnRule[] = [
+export const WORK_RULES: readonly ColumnRule[] = [
   ...ENTRY_RULES,
   present(oneOf('send_status', 'chk_notification_log_status', SEND_STATUSES)),
   present(count('send_attempts', 'chk_notification_log_attempts_positive')),
@@ -123,17 +186,6 @@ export function workFaults(row: object, before: object = {}): RowFault[] {
   return [...broken, ...partitionFaults(work_queue, priority)];
 }
 
-/**
- * The rules that a row breaks that the pipeline has given up, and that an operator may bring back. One that was set aside
- * for its channel alone, which faults name last, has lost only its place in the work index.
- */
-export function keptFaults(row: ForeignRow): RowFault[] {
-  const { failure_reason, error_message: why } = row;
-  const alone = typeof why === 'string' && why.startsWith(`channel breaks ${OF_THE_STAGE}`);
-  const lost = alone && failure_reason === 'FORMAT_ERROR';
-  return brokenRules(WORK_RULES, row).filter(({ column }) => !(lost && column === 'work_at' && isAbsent(row[column])));
-}
-
 export function entryFaults(work_queue: string, entry: ForeignRow): RowFault[] {
   const elsewhere = parseWorkQueue(work_queue)?.priority !== entry['priority'];
   return [...brokenRules(ENTRY_RULES, entry), ...(elsewhere ? [WRONG_QUEUE] : [])];
@@ -153,7 +205,7 @@ export function fitsMessage(column: 'log_id' | 'tenant_id' | 'work_at', value: u
   return typeof value === 'string' && ENTRY_RULES.every((rule) => rule.column !== column || rule.holds(value));
 }
 
-const OF_THE_STAGE = 'channels of the stage';
+export const OF_THE_STAGE = 'channels of the stage';
 
 /**
  * Longer than any deployment: while one adds a channel, an old dispatcher meets what the new functions have accepted on it.

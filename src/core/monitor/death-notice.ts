@@ -1,7 +1,7 @@
 import { PRIORITIES, type Priority } from '../model/channels.ts';
-import { describeFaults } from '../model/column-rules.ts';
 import { errorTypeIn, ownFaultIn, remedyOf } from '../model/error-types.ts';
 import type { NotificationRow } from '../model/notification.ts';
+import { describeFaults } from '../model/row-state.ts';
 import { clip } from '../model/text.ts';
 import { isListedDead } from '../model/work-index.ts';
 import { workFaults } from '../model/work-rules.ts';

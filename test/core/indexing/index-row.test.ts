@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { planIndex } from '../../../src/core/indexing/index-plan.ts';
 import { rowFaults } from '../../../src/core/indexing/row-rules.ts';
-import { describeFaults } from '../../../src/core/model/column-rules.ts';
 import { historyKeys } from '../../../src/core/model/history-index.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
+import { describeFaults } from '../../../src/core/model/row-state.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import { at, dueRow, iso, T0 } from '../../support/rows.ts';
 

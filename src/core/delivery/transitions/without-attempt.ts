@@ -1,11 +1,12 @@
 import { providerHost } from '../../model/channels.ts';
-import { type RowFault, setAside } from '../../model/column-rules.ts';
 import type { NotificationRow } from '../../model/notification.ts';
 import { queuedFor, type ReceivedMessage } from '../../model/queue-message.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
 import { OF_AN_END, OF_FORMER_LIFE, OF_FORMER_RECIPIENT, type RowChange, withChange } from '../../model/row-change.ts';
+import { setAside } from '../../model/row-state.ts';
 import { clip, maskedWords } from '../../model/text.ts';
 import { keptOn } from '../../model/time.ts';
+import type { RowFault } from '../../model/work-index.ts';
 import { movedQueue } from '../../model/work-index.ts';
 import type { Refused } from '../ports.ts';
 import { limitOf, type Verdict } from '../verdict.ts';

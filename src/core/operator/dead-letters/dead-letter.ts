@@ -2,14 +2,14 @@ import { type ClaimPlan, isLetter, planClaim } from '../../delivery/claim-plan.t
 import type { RowStore } from '../../delivery/ports.ts';
 import { GIVEN_UP } from '../../delivery/transitions/without-attempt.ts';
 import type { Channel } from '../../model/channels.ts';
-import { describeFaults, type RowFault } from '../../model/column-rules.ts';
 import { type ErrorType, errorTypeIn } from '../../model/error-types.ts';
 import type { NotificationRow } from '../../model/notification.ts';
 import { type QueueMessage, runOf } from '../../model/queue-message.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
-import { failedAt, stateOf } from '../../model/row-state.ts';
+import { describeFaults, failedAt, stateOf } from '../../model/row-state.ts';
 import { withoutAddresses } from '../../model/text.ts';
 import type { Clock } from '../../model/time.ts';
+import type { RowFault } from '../../model/work-index.ts';
 import { workFaults } from '../../model/work-rules.ts';
 
 export interface DeadLetter {
