@@ -263,7 +263,7 @@ const OF_OUR_OWN = [
   'src/adapters/dynamodb/newsletter/chunk-store.ts',
   'functions/newsletter-events/handler.ts',
   'src/adapters/dynamodb/console/audit-log.ts',
-  'src/adapters/sealing/data-keys.ts',
+  'src/adapters/sealing/sealer.ts',
   // A cell of an export.
   'src/adapters/member-files/own-format.ts',
   // Addresses.

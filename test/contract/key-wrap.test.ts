@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createKmsKeyWrap } from '../../src/adapters/kms/kms-key-wrap.ts';
 import type { KeyContext, KeyWrap } from '../../src/adapters/sealing/data-keys.ts';
-import { createLocalKeyWrap } from '../../src/adapters/secrets/secret-source.ts';
+import { createLocalKeyWrap } from '../../src/adapters/sealing/data-keys.ts';
 import { KEY_ARN, startKms } from '../support/kms.ts';
 
 const context: KeyContext = { tenant_id: 'T1', purpose: 'recipient', key_id: 'recipient#2026-11' };

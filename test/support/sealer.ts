@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { createDataKeyStore, createDataKeys } from '../../src/adapters/sealing/data-keys.ts';
-import { createSealer, type Sealer } from '../../src/adapters/sealing/sealer.ts';
-import { createLocalKeyWrap } from '../../src/adapters/secrets/secret-source.ts';
+import { createDataKeyStore, createLocalKeyWrap } from '../../src/adapters/sealing/data-keys.ts';
+import { createDataKeys, createSealer, type Sealer } from '../../src/adapters/sealing/sealer.ts';
 import type { TableNames } from './tables.ts';
 
 /** A sealer as the local runtime has it: data keys in the table, wrapped by a key of its own. */

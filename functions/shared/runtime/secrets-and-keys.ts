@@ -1,9 +1,8 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { loadedOnUse } from '../../../src/adapters/batching/gather.ts';
-import { createDataKeyStore, createDataKeys, type KeyWrap } from '../../../src/adapters/sealing/data-keys.ts';
-import { createSealer, type Sealer } from '../../../src/adapters/sealing/sealer.ts';
+import { createDataKeyStore, createLocalKeyWrap, type KeyWrap } from '../../../src/adapters/sealing/data-keys.ts';
+import { createDataKeys, createSealer, type Sealer } from '../../../src/adapters/sealing/sealer.ts';
 import {
-  createLocalKeyWrap,
   createSecretsFileSource,
   FILE_INTEGRATION_PREFIX,
   type SecretSource,

@@ -1,8 +1,8 @@
 import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { loadedOnUse } from '../batching/gather.ts';
-import { createDataKeyStore, createDataKeys, type KeyWrap } from '../sealing/data-keys.ts';
-import { createSealer, type Sealer } from '../sealing/sealer.ts';
+import { createDataKeyStore, type KeyWrap } from '../sealing/data-keys.ts';
+import { createDataKeys, createSealer, type Sealer } from '../sealing/sealer.ts';
 import type { Deployment } from './deployment.ts';
 
 export interface DeploymentClients {

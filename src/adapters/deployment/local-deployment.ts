@@ -5,8 +5,9 @@ import { CHANNELS, type Channel } from '../../core/model/channels.ts';
 import { HistoryUnavailableError } from '../../core/operator/views/outcome-series.ts';
 import { pidExists } from '../../processes/process-identity.ts';
 import { createLogHistory } from '../metric-history/log-history.ts';
+import { createLocalKeyWrap } from '../sealing/data-keys.ts';
 import { createIntegrationCredentials } from '../secrets/integration-credentials.ts';
-import { createLocalKeyWrap, createSecretsFileSource, FILE_INTEGRATION_PREFIX } from '../secrets/secret-source.ts';
+import { createSecretsFileSource, FILE_INTEGRATION_PREFIX } from '../secrets/secret-source.ts';
 import { type Deployment, DeploymentNotFoundError } from './deployment.ts';
 import { openSealer } from './deployment-clients.ts';
 import {

@@ -1,7 +1,8 @@
-import { createCipheriv, createDecipheriv, type KeyObject, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { ExplainedError } from '../../core/model/problem.ts';
 import { jsonObject } from '../../core/model/text.ts';
-import type { DataKeys, SealPurpose } from './data-keys.ts';
+import type { Clock } from '../../core/model/time.ts';
+import type { DataKeyStore, KeyContext, KeyOwner, KeyWrap, SealPurpose } from './data-keys.ts';
 
 /** What a sealed text belongs to. It opens for this owner only. */
 export interface SealOwner {
@@ -75,6 +76,125 @@ function keyIdOf(owner: SealOwner, { kid, tenant, id }: Readonly<Record<string, 
     throw new SealRefusedError(owner, 'other_owner');
   }
   return key_id;
+}
+
+export interface DataKeys {
+  /** The key of the current month (UTC). The first caller of the month makes it. */
+  current(owner: KeyOwner): Promise<{ readonly key_id: string; readonly key: KeyObject }>;
+  /** Undefined when there is no such key. */
+  find(owner: KeyOwner, key_id: string): Promise<KeyObject | undefined>;
+}
+
+export interface DataKeysDeps {
+  readonly store: DataKeyStore;
+  readonly wrap: KeyWrap;
+  readonly clock?: Clock;
+}
+
+/** KMS is called at most once per data key and hour, also when a whole batch needs the key at the same moment. */
+export function createDataKeys({ store, wrap, clock = () => new Date() }: DataKeysDeps): DataKeys {
+  const cache = createKeyCache(clock);
+
+  async function unwrap(context: KeyContext, wrapped: Uint8Array): Promise<KeyObject> {
+    return imported(await wrap.unwrap(context, wrapped));
+  }
+
+  async function stored(context: KeyContext): Promise<KeyObject | undefined> {
+    const wrapped = await store.find(context.tenant_id, context.key_id);
+    return wrapped && unwrap(context, wrapped);
+  }
+
+  async function storedOrMade(context: KeyContext): Promise<KeyObject> {
+    const found = await stored(context);
+    if (found !== undefined) return found;
+    const { key, wrapped } = await wrap.make(context);
+    const first = await store.add(context, wrapped, clock());
+    // Another instance was first, so its key counts. A put that the SDK repeated meets its own key.
+    if (first !== undefined && !Buffer.from(first).equals(wrapped)) return unwrap(context, first);
+    return imported(key);
+  }
+
+  return {
+    async current({ tenant_id, purpose }) {
+      const key_id = `${purpose}#${clock().toISOString().slice(0, 7)}`;
+      const context = { tenant_id, purpose, key_id };
+      return { key_id, key: await cache.getOrMake(nameOf(context), () => storedOrMade(context)) };
+    },
+    find({ tenant_id, purpose }, key_id) {
+      const context = { tenant_id, purpose, key_id };
+      return cache.get(nameOf(context), () => stored(context));
+    },
+  };
+}
+
+const nameOf = ({ tenant_id, key_id }: KeyContext): string => JSON.stringify([tenant_id, key_id]);
+
+/** The bytes are overwritten, so that only node:crypto has the key. */
+function imported(bytes: Uint8Array): KeyObject {
+  const key = createSecretKey(bytes);
+  bytes.fill(0);
+  return key;
+}
+
+/** How long a key is used after KMS was asked for it: a right that was taken away ends within this time. */
+const TTL_MS = 3_600_000;
+/** About 2 MB. */
+const MAX_KEYS = 10_000;
+
+interface KeyCache {
+  /** The key of a name, loaded when it is not known; undefined when `load` finds none. */
+  get(name: string, load: () => Promise<KeyObject | undefined>): Promise<KeyObject | undefined>;
+  /** The same for a `make` that always has a key. */
+  getOrMake(name: string, make: () => Promise<KeyObject>): Promise<KeyObject>;
+}
+
+/** Simultaneous callers share one load. Only a key is remembered: neither a failure nor a missing key is. */
+function createKeyCache(clock: Clock): KeyCache {
+  /** In the order of their expiry, as all live equally long. */
+  const keys = new Map<string, { readonly key: KeyObject; readonly until: number }>();
+  const underWay = new Map<string, Promise<KeyObject | undefined>>();
+
+  function known(name: string): KeyObject | undefined {
+    const entry = keys.get(name);
+    return entry !== undefined && clock().getTime() < entry.until ? entry.key : undefined;
+  }
+
+  function remember(name: string, key: KeyObject): void {
+    const now = clock().getTime();
+    keys.delete(name);
+    for (const [oldest, { until }] of keys) {
+      if (now < until && keys.size < MAX_KEYS) break;
+      keys.delete(oldest);
+    }
+    keys.set(name, { key, until: now + TTL_MS });
+  }
+
+  function begin<T extends KeyObject | undefined>(name: string, load: () => Promise<T>): Promise<T> {
+    const loading = load()
+      .then((key) => {
+        if (key !== undefined) remember(name, key);
+        return key;
+      })
+      .finally(() => underWay.delete(name));
+    underWay.set(name, loading);
+    return loading;
+  }
+
+  return {
+    async get(name, load) {
+      return known(name) ?? underWay.get(name) ?? begin(name, load);
+    },
+    async getOrMake(name, make) {
+      let running = underWay.get(name);
+      // Somebody's search may end without a key; then the first of those who waited for it makes one.
+      while (known(name) === undefined && running !== undefined) {
+        const found = await running;
+        if (found !== undefined) return found;
+        running = underWay.get(name);
+      }
+      return known(name) ?? begin(name, make);
+    },
+  };
 }
 
 /**

@@ -1,10 +1,10 @@
 import * as v from 'valibot';
 import type { Refused, RetryTerms } from '../../core/delivery/ports.ts';
 import { type OwnFault, type ProviderErrorType, refusedByUs } from '../../core/model/error-types.ts';
+import { jsonObject } from '../../core/model/text.ts';
 import {
   atMostOncePer,
   describeIssues,
-  parseJsonObject,
   type SecretFault,
   type SecretSource,
   SecretUnavailableError,
@@ -133,7 +133,7 @@ export function createIntegrationCredentials(
       try {
         const { text } = await find(id);
         if (text === undefined || !isTheirs(ownerIn(text), owner)) return undefined;
-        return v.parse(terms, parseJsonObject(text)).retry;
+        return v.parse(terms, jsonObject(text)).retry;
       } catch {
         // The secret cannot be read, or is malformed, which `load` reports: the stage's policy holds.
         return undefined;
@@ -184,12 +184,12 @@ const ownership = v.object({ tenant_id: v.optional(v.string()) });
 const terms = v.object({ retry: v.optional(retryTerms) });
 
 function ownerIn(text: string): string | undefined {
-  const owner = v.safeParse(ownership, parseJsonObject(text));
+  const owner = v.safeParse(ownership, jsonObject(text));
   return owner.success ? owner.output.tenant_id : undefined;
 }
 
 function parse<T>(name: string, text: string, shape: CredentialShape<T>): Parsed<T> {
-  const value = parseJsonObject(text);
+  const value = jsonObject(text);
   if (value === undefined) {
     return { owned_by: undefined, result: refused('bad_secret', `not a JSON object: the secret ${name}`) };
   }

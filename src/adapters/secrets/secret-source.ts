@@ -1,8 +1,7 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import * as v from 'valibot';
 import { ExplainedError } from '../../core/model/problem.ts';
-import type { KeyContext, KeyWrap } from '../sealing/data-keys.ts';
+import { jsonObject } from '../../core/model/text.ts';
 
 export interface SecretSource {
   /**
@@ -24,17 +23,6 @@ export class SecretUnavailableError extends ExplainedError {
   constructor(fault: SecretFault, message: string, options?: ErrorOptions) {
     super(message, options);
     this.fault = fault;
-  }
-}
-
-/** The object in a JSON text; undefined for anything else. For valibot an array is an object, too. */
-export function parseJsonObject(text: string): object | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
-  } catch {
-    // The message of the parser would quote the text, which is secret.
-    return undefined;
   }
 }
 
@@ -138,7 +126,7 @@ async function readSecretsFile(path: string): Promise<SecretsFile> {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return { integrations: {} };
     throw new SecretUnavailableError('malformed', `The secrets file ${path} cannot be read.`, { cause: error });
   }
-  const value = parseJsonObject(text);
+  const value = jsonObject(text);
   if (value === undefined) {
     throw new SecretUnavailableError('malformed', `The secrets file ${path} is malformed: it is not a JSON object.`);
   }
@@ -147,36 +135,3 @@ async function readSecretsFile(path: string): Promise<SecretsFile> {
   const faults = describeIssues(parsed.issues);
   throw new SecretUnavailableError('malformed', `The secrets file ${path} is malformed: ${faults}.`);
 }
-
-const NONCE_BYTES = 12;
-const TAG_BYTES = 16;
-
-/**
- * Wraps data keys with AES-256-GCM under a key from a file, where there is no KMS. As with KMS, the context is
- * authenticated.
- * @param masterKey of 32 bytes; read when first needed
- */
-export function createLocalKeyWrap(masterKey: () => Promise<Uint8Array>): KeyWrap {
-  return {
-    async make(context) {
-      const key = copyOf(randomBytes(32));
-      const nonce = randomBytes(NONCE_BYTES);
-      const cipher = createCipheriv('aes-256-gcm', await masterKey(), nonce).setAAD(authenticated(context));
-      return { key, wrapped: Buffer.concat([nonce, cipher.update(key), cipher.final(), cipher.getAuthTag()]) };
-    },
-    async unwrap(context, wrapped) {
-      const nonce = wrapped.subarray(0, NONCE_BYTES);
-      const decipher = createDecipheriv('aes-256-gcm', await masterKey(), nonce, { authTagLength: TAG_BYTES })
-        .setAAD(authenticated(context))
-        .setAuthTag(wrapped.subarray(-TAG_BYTES));
-      return copyOf(Buffer.concat([decipher.update(wrapped.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()]));
-    },
-  };
-}
-
-function authenticated({ tenant_id, purpose, key_id }: KeyContext): Uint8Array {
-  return Buffer.from(JSON.stringify([tenant_id, purpose, key_id]));
-}
-
-/** Small buffers share their memory with others, which must not be overwritten with the key. */
-const copyOf = (buffer: Buffer): Uint8Array<ArrayBuffer> => Uint8Array.from(buffer);

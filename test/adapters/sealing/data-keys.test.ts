@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createKmsKeyWrap } from '../../../src/adapters/kms/kms-key-wrap.ts';
-import { createDataKeys, type DataKeyStore } from '../../../src/adapters/sealing/data-keys.ts';
-import { createSealer } from '../../../src/adapters/sealing/sealer.ts';
+import type { DataKeyStore } from '../../../src/adapters/sealing/data-keys.ts';
+import { createDataKeys, createSealer } from '../../../src/adapters/sealing/sealer.ts';
 import { createMemoryDataKeys } from '../../../tools/simulation/twins/pipeline-state.ts';
 import { KEY_ARN, startKms } from '../../support/kms.ts';
 

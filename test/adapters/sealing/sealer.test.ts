@@ -1,9 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { CompactEncrypt, compactDecrypt, decodeProtectedHeader } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { createDataKeys, type DataKeyStore } from '../../../src/adapters/sealing/data-keys.ts';
-import { createSealer, type SealOwner, SealRefusedError } from '../../../src/adapters/sealing/sealer.ts';
-import { createLocalKeyWrap } from '../../../src/adapters/secrets/secret-source.ts';
+import { createLocalKeyWrap, type DataKeyStore } from '../../../src/adapters/sealing/data-keys.ts';
+import {
+  createDataKeys,
+  createSealer,
+  type SealOwner,
+  SealRefusedError,
+} from '../../../src/adapters/sealing/sealer.ts';
 import { createMemoryDataKeys } from '../../../tools/simulation/twins/pipeline-state.ts';
 
 const owner: SealOwner = { tenant_id: 'TENANT001', purpose: 'recipient', id: 'NL-20261122-000001' };

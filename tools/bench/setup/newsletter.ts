@@ -6,9 +6,8 @@ import { createEmailStore } from '../../../src/adapters/dynamodb/newsletter/emai
 import { memberItem } from '../../../src/adapters/dynamodb/newsletter/member-items.ts';
 import type { Item } from '../../../src/adapters/dynamodb/table/item.ts';
 import { createMemberSealing } from '../../../src/adapters/recipient/member-sealing.ts';
-import { createDataKeyStore, createDataKeys } from '../../../src/adapters/sealing/data-keys.ts';
-import { createSealer } from '../../../src/adapters/sealing/sealer.ts';
-import { createLocalKeyWrap } from '../../../src/adapters/secrets/secret-source.ts';
+import { createDataKeyStore, createLocalKeyWrap } from '../../../src/adapters/sealing/data-keys.ts';
+import { createDataKeys, createSealer } from '../../../src/adapters/sealing/sealer.ts';
 import { createNewsletterQueues } from '../../../src/adapters/sqs/newsletter-queues.ts';
 import { publishEmail } from '../../../src/core/newsletter/lifecycle/publish.ts';
 import type { Email } from '../../../src/core/newsletter/model/email.ts';

@@ -6,9 +6,8 @@ import {
   openRecipients,
   sealRecipients,
 } from '../../../../src/adapters/dynamodb/newsletter/chunk-store.ts';
-import { createDataKeys } from '../../../../src/adapters/sealing/data-keys.ts';
-import { createSealer } from '../../../../src/adapters/sealing/sealer.ts';
-import { createLocalKeyWrap } from '../../../../src/adapters/secrets/secret-source.ts';
+import { createLocalKeyWrap } from '../../../../src/adapters/sealing/data-keys.ts';
+import { createDataKeys, createSealer } from '../../../../src/adapters/sealing/sealer.ts';
 import { UnreadableChunkError } from '../../../../src/core/newsletter/model/batch.ts';
 import { createMemoryDataKeys } from '../../../../tools/simulation/twins/pipeline-state.ts';
 import { chunkOf, chunkState, recipient } from '../../../support/newsletter/job-rows.ts';
