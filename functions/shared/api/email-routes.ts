@@ -19,7 +19,7 @@ import {
   resolveUncertain,
   showEmail,
 } from '../../../src/application/emails/emails.ts';
-import type { PreviewDeps, previewOf } from '../../../src/application/emails/preview.ts';
+import { type PreviewDeps, previewedDraft, previewOf } from '../../../src/application/emails/preview.ts';
 import { requestDryRun, shownDryRun } from '../../../src/core/newsletter/lifecycle/dry-run.ts';
 import { shownResolved } from '../../../src/core/newsletter/views/email-view.ts';
 import { listBatches } from '../../../src/core/newsletter/views/list-recipients.ts';
@@ -61,7 +61,6 @@ export function emailRoutes(deps: PreviewDeps): ServedRoute[] {
     },
     async previewDraft({ caller: { tenant_id }, body }) {
       const { member_id, ...request } = body();
-      const { previewedDraft } = await previews();
       return previewed(await previewedDraft(tenant_id, request, deps), member_id, deps);
     },
     async previewEmail(request) {
@@ -116,10 +115,7 @@ const accepted = ({ email_id, status, warnings }: Pick<Published, 'email_id' | '
   log: { email_id, status },
 });
 
-const previews = () => import('../../../src/application/emails/preview.ts');
-
 async function previewed(shown: Parameters<typeof previewOf>[0], member_id: string | undefined, deps: PreviewDeps) {
-  const { previewOf } = await previews();
   return { body: await done(previewOf(shown, member_id, deps)), log: member_id === undefined ? {} : { member_id } };
 }
 

@@ -5,6 +5,7 @@ import { classify } from '../../core/delivery/policy/classification.ts';
 import type { Delivery, Refused, Sender } from '../../core/delivery/ports.ts';
 import { refusedByUs } from '../../core/model/error-types.ts';
 import type { NotificationContent } from '../../core/model/notification.ts';
+import { namedLink } from '../content/addresses.ts';
 import { convertContent } from '../content/convert-content.ts';
 import { box } from '../content/escape-html.ts';
 import { htmlToPlainText, timeBoxed } from '../content/html-text.ts';
@@ -134,7 +135,7 @@ export async function bodyOf(
 ): Promise<Body> {
   if (format === 'PLAIN') return { Text: utf8(body) };
   if (format === 'HTML') return { Html: utf8(body), Text: utf8(await htmlToPlainText(body)) };
-  const [{ Marked }, { namedLink }] = await Promise.all([import('marked'), import('../content/addresses.ts')]);
+  const { Marked } = await import('marked');
   const markdown = new Marked({ renderer: html ? { checkbox } : NO_HTML, tokenizer: { autolink: namedLink } });
   const converted = timeBoxed(() => markdown.parse(body, { async: false }));
   return { Html: utf8(converted), Text: utf8(await htmlToPlainText(converted)) };
