@@ -60,10 +60,11 @@ it('the table has the medians of the rounds', () => {
   const deaths = { killed: 10, missing: 1, doubled: 2 };
   const table = renderPeers({
     count: 5,
+    instructions: { one: 1_234_567 },
     results: [{ name: 'one', rounds: [9, 1, 2].map(round), deaths }],
     shares: [['posts', 0.256]],
   });
-  expect(table).toContain('|one |2.00 |8.00 |0.50 |1.00 |2.0 |3 |10 |1 |2|');
+  expect(table).toContain('|one |2.00 |8.00 |0.50 |1.00 |2.0 |3 |1.23 million |10 |1 |2|');
   expect(table).toContain("our worker's CPU: posts 26 %");
 });
 
@@ -73,10 +74,10 @@ it('the report has the budget: worker CPU against that of BullMQ, round by round
     { name: 'ours', rounds: [3, 1, 2].map(round), deaths: undefined },
     { name: 'bullmq', rounds: [2, 1, 1].map(round), deaths: undefined },
   ];
-  expect(renderPeers({ count: 5, results, shares: [] })).toContain(
+  expect(renderPeers({ count: 5, instructions: {}, results, shares: [] })).toContain(
     'worker CPU, ours ÷ bullmq: 1.50, budget ≤ 1.4 (rounds: 1.50, 1.00, 2.00)',
   );
-  expect(renderPeers({ count: 5, results: results.slice(0, 1), shares: [] })).not.toContain('budget');
+  expect(renderPeers({ count: 5, instructions: {}, results: results.slice(0, 1), shares: [] })).not.toContain('budget');
 });
 
 it('the profile says what the CPU was used for: by the source of a frame, and of what it calls in Node', () => {

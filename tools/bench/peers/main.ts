@@ -9,13 +9,14 @@ import { inTurns } from '../figure.ts';
 import { startReceiver } from '../setup/receiver.ts';
 import { bodyOf } from '../setup/rows.ts';
 import { inWorld, type World } from '../setup/world.ts';
+import { instructionsOf, MOST_COUNTED, SLOW_PATIENCE_SECONDS } from './instructions.ts';
 import { ourCandidate } from './our-candidate.ts';
 import type { PeerSettings } from './peer-process.ts';
 import { sharesOf } from './profile.ts';
 import { type Candidate, measure, measureDeaths, PATIENCE_SECONDS, renderPeers, sideBySide } from './rounds.ts';
 import { type Server, startPostgres, startRedis, treeOf } from './servers.ts';
 
-const USAGE = `npm run bench:peers -- [--count N] [--rounds N] [--kills N] [--batch N] [--workers N]
+const USAGE = `npm run bench:peers -- [--count N] [--rounds N] [--kills N] [--batch N] [--workers N] [--instructions]
 
 Sends the same signed webhooks with BullMQ, pg-boss, graphile-worker and this project, in turn: see docs/benchmarks.md.
 
@@ -24,15 +25,17 @@ Sends the same signed webhooks with BullMQ, pg-boss, graphile-worker and this pr
   --kills N   times that the worker is killed in the last round, 10
   --batch N   webhooks that a worker sends side by side, 25 as in the standard lane; 10 as in the express lane
   --workers N workers of each, 1; the time counts from the start of the first
+  --instructions  also counts the instructions per webhook, which other work does not change: with valgrind, minutes
 `;
 const BODY_BYTES = 1024;
+const FLAGS = { instructions: { type: 'boolean' }, help: { type: 'boolean' } } as const;
 
 process.exitCode = await command(
   (args) => {
     const text = (value: string) => ({ type: 'string', default: value }) as const;
     const sizes = { count: text('8000'), batch: text('25'), workers: text('1') };
-    const given = { ...sizes, rounds: text('3'), kills: text('10'), help: { type: 'boolean' } } as const;
-    const { count, rounds, kills, batch, workers, help } = read(args, given);
+    const given = { ...sizes, rounds: text('3'), kills: text('10'), ...FLAGS } as const;
+    const { count, rounds, kills, batch, workers, instructions = false, help } = read(args, given);
     if (help) return undefined;
     return {
       count: whole('--count', count, 1, 1_000_000),
@@ -40,6 +43,7 @@ process.exitCode = await command(
       kills: whole('--kills', kills, 0, 1_000),
       batch: whole('--batch', batch, 1, 25),
       workers: whole('--workers', workers, 1, 100),
+      instructions,
     };
   },
   () => USAGE,
@@ -50,10 +54,12 @@ process.exitCode = await command(
   },
 );
 
-type Options = Readonly<Record<'count' | 'rounds' | 'kills' | 'batch' | 'workers', number>>;
+type Options = Readonly<Record<'count' | 'rounds' | 'kills' | 'batch' | 'workers', number>> & {
+  readonly instructions: boolean;
+};
 
 async function run(
-  { count, rounds, kills, batch, workers }: Options,
+  { count, rounds, kills, batch, workers, instructions }: Options,
   { home, step }: BenchContext,
   world: World,
 ): Promise<void> {
@@ -68,7 +74,7 @@ async function run(
   const receiver = await startReceiver(secret);
   world.until('receiver of the peers', receiver.close);
   const [url, body] = [`${receiver.url}/flaky`, bodyOf(BODY_BYTES)];
-  const peer = (name: string, { port, pid }: Server) => {
+  const peer = (name: string, { port, pid }: Server, patience: number) => {
     const settings = {
       peer: name,
       port,
@@ -77,13 +83,18 @@ async function run(
       secret,
       body,
       concurrency: batch,
-      patience_seconds: PATIENCE_SECONDS,
+      patience_seconds: patience,
     };
     return peerCandidate(settings, pid, join(home, `${name}.log`));
   };
   step(`seeding ${count} notifications`);
-  const ours = await ourCandidate(world, { count, batch, url, body, servers: standIns });
-  const peers = [peer('bullmq', redis), peer('pg-boss', postgres), peer('graphile-worker', postgres)];
+  const all = async (patience: number, count: number): Promise<[Candidate, ...Candidate[]]> => [
+    await ourCandidate(world, { count, batch, url, body, patience, servers: standIns }),
+    peer('bullmq', redis, patience),
+    peer('pg-boss', postgres, patience),
+    peer('graphile-worker', postgres, patience),
+  ];
+  const [ours, ...peers] = await all(PATIENCE_SECONDS, count);
   const candidates = [ours, ...peers].map((candidate) => sideBySide(candidate, workers));
   const inSight = <T>(measured: (candidate: Candidate) => Promise<T>) => {
     const named = candidates.map((candidate) => {
@@ -104,11 +115,16 @@ async function run(
     inSight((candidate) => measureDeaths(candidate, receiver, { count, kills })),
     { rounds: kills > 0 ? 1 : 0, step },
   );
+  const counts: Record<string, number> = {};
+  for (const candidate of instructions ? await all(SLOW_PATIENCE_SECONDS, MOST_COUNTED) : []) {
+    step(`instructions of ${candidate.name}`);
+    counts[candidate.name] = await instructionsOf(candidate, receiver, home);
+  }
   step('our worker once more, with a profile');
   await measure(ours, receiver, { count, profiles: home });
   const shares = sharesOf(JSON.parse(readFileSync(join(home, 'worker.cpuprofile'), 'utf8')));
   const results = candidates.map(({ name }) => ({ name, rounds: measured[name] ?? [], deaths: deaths[name]?.[0] }));
-  process.stdout.write(renderPeers({ count, results, shares }));
+  process.stdout.write(renderPeers({ count, results, instructions: counts, shares }));
 }
 
 /** A peer: a process queues, another works, a third counts. @param server its server's process */

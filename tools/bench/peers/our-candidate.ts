@@ -8,12 +8,11 @@ import { bundle, type MeasuredFunction, tableNames } from '../setup/function.ts'
 import { standardLane, standardMapping } from '../setup/lanes.ts';
 import { dueAgain, putAll, seedDue } from '../setup/rows.ts';
 import type { World } from '../setup/world.ts';
-import { type Candidate, PATIENCE_SECONDS, type RunningWorker } from './rounds.ts';
+import type { Candidate, RunningWorker } from './rounds.ts';
 
 const all = (value: number) => ({ urgent: value, important: value, normal: value, info: value });
 /** Half a second: an answer of 503 is retried after one to two seconds, as by the peers. */
 const RETRY_POLICY = JSON.stringify({ base_interval_seconds: 0.5, max_retries: all(100), retention_hours: all(24) });
-const ENVIRONMENT = { RETRY_POLICY, CLAIM_SECONDS: String(PATIENCE_SECONDS), SEND_TIMEOUT_SECONDS: '2' };
 
 interface Given {
   readonly count: number;
@@ -21,14 +20,24 @@ interface Given {
   readonly batch: number;
   readonly url: string;
   readonly body: string;
+  /** Seconds of a claim. */
+  readonly patience: number;
   readonly servers: readonly number[];
 }
 
 /** The deployed send-webhook, with the calls that Lambda makes for it in this process. */
-export async function ourCandidate(world: World, { count, batch, url, body, servers }: Given): Promise<Candidate> {
+export async function ourCandidate(
+  world: World,
+  { count, batch, url, body, patience, servers }: Given,
+): Promise<Candidate> {
   const { dynamodb, sqs } = world.clients;
   const { url: QueueUrl } = standardLane(world, 'send-webhook');
-  const VisibilityTimeout = String(PATIENCE_SECONDS + 1);
+  const environment = {
+    RETRY_POLICY,
+    CLAIM_SECONDS: String(patience),
+    SEND_TIMEOUT_SECONDS: String(Math.min(15, patience - 1)),
+  };
+  const VisibilityTimeout = String(patience + 1);
   await sqs.send(new SetQueueAttributesCommand({ QueueUrl, Attributes: { VisibilityTimeout } }));
   const shape = { channel: 'webhook', recipient: url, body, integration: SAMPLE_INTEGRATIONS.webhook } as const;
   const items = await seedDue(world, count, shape);
@@ -52,16 +61,16 @@ export async function ourCandidate(world: World, { count, batch, url, body, serv
   return {
     name: 'ours',
     servers,
-    async enqueue() {
+    async enqueue(wanted) {
       before = await records();
       await sqs.send(new PurgeQueueCommand({ QueueUrl }));
-      await putAll(world, tableNames(world).notification_log, dueAgain(items, pass++));
+      await putAll(world, tableNames(world).notification_log, dueAgain(items.slice(0, wanted), pass++));
       const { dispatched } = await sweep();
-      if (dispatched !== count) throw new Error(`The sweep queued ${dispatched} of ${count}`);
+      if (dispatched !== wanted) throw new Error(`The sweep queued ${dispatched} of ${wanted}`);
     },
     async start(profiles) {
       const fn = world.start('send-webhook', {
-        environment: ENVIRONMENT,
+        environment,
         // The names of the sources, by which the profile is divided, stand in a text that is not minified.
         ...(profiles !== undefined && {
           bundle: await bundle('functions/send-webhook/handler.ts', profiles, { minify: false }),

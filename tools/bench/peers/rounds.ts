@@ -122,13 +122,15 @@ export async function measureDeaths(
 }
 
 /** Waits until it holds, or until nothing has been delivered for a while. */
-async function until(holds: () => boolean, receiver: Receiver): Promise<void> {
+export async function until(holds: () => boolean, receiver: Receiver): Promise<void> {
   const began = Date.now();
   while (!holds() && Date.now() - Math.max(began, receiver.lastAt()) <= STANDSTILL_MS) await pause(5);
 }
 
 export interface PeersReport {
   readonly count: number;
+  /** Of each system, per delivered webhook, where they were counted. */
+  readonly instructions: Readonly<Record<string, number>>;
   readonly results: readonly {
     readonly name: string;
     readonly rounds: readonly Round[];
@@ -149,11 +151,12 @@ const COLUMNS: readonly (readonly [title: string, of: keyof Round, digits: numbe
 ];
 
 /** The table of docs/benchmarks.md: medians of the rounds, per delivered webhook. */
-export function renderPeers({ count, results, shares }: PeersReport): string {
-  const titles = ['system', ...COLUMNS.map(([title]) => title), 'killed', 'not delivered', 'doubled'];
+export function renderPeers({ count, results, instructions, shares }: PeersReport): string {
+  const titles = ['system', ...COLUMNS.map(([title]) => title), 'instructions', 'killed', 'not delivered', 'doubled'];
   const rows = results.map(({ name, rounds, deaths }) => [
     name,
     ...COLUMNS.map(([, of, digits]) => median(rounds.map((round) => round[of])).toFixed(digits)),
+    name in instructions ? `${((instructions[name] ?? 0) / 1e6).toFixed(2)} million` : '–',
     ...(deaths ? [deaths.killed, deaths.missing, deaths.doubled] : ['–', '–', '–']),
   ]);
   const processors = cpus();
