@@ -149,7 +149,6 @@ const BUCKETS = 6;
 
 interface Bucket {
   readonly until: number;
-  readonly failed: Set<string>;
   passed: number;
 }
 
@@ -157,6 +156,8 @@ interface Bucket {
 export class OutcomeWindow {
   readonly #window_ms: number;
   #buckets: Bucket[] = [];
+  /** The end of the newest bucket in which each notification failed, the first to end first. */
+  readonly #failed = new Map<string, number>();
 
   constructor(window_ms: number) {
     this.#window_ms = window_ms;
@@ -167,25 +168,34 @@ export class OutcomeWindow {
     this.#forget(now);
     const newest = this.#buckets.at(-1);
     const bucket = newest !== undefined && newest.until > now ? newest : this.#begin(now);
-    if (failed) bucket.failed.add(log_id);
-    else bucket.passed += 1;
+    if (!failed) {
+      bucket.passed += 1;
+      return;
+    }
+    this.#failed.delete(log_id);
+    this.#failed.set(log_id, bucket.until);
   }
 
   /** @returns `samples`: failed notifications plus attempts that passed; `failure_share`: of the former, 0…1. */
   totals(now: number): { samples: number; failure_share: number } {
     this.#forget(now);
-    const failed = new Set(this.#buckets.flatMap((bucket) => [...bucket.failed])).size;
+    const failed = this.#failed.size;
     const samples = failed + this.#buckets.reduce((sum, { passed }) => sum + passed, 0);
     return { samples, failure_share: samples === 0 ? 0 : failed / samples };
   }
 
   #begin(now: number): Bucket {
-    const bucket = { until: now + this.#window_ms / BUCKETS, failed: new Set<string>(), passed: 0 };
+    const bucket = { until: now + this.#window_ms / BUCKETS, passed: 0 };
     this.#buckets.push(bucket);
     return bucket;
   }
 
   #forget(now: number): void {
-    this.#buckets = this.#buckets.filter(({ until }) => until > now - this.#window_ms);
+    const since = now - this.#window_ms;
+    this.#buckets = this.#buckets.filter(({ until }) => until > since);
+    for (const [log_id, until] of this.#failed) {
+      if (until > since) return;
+      this.#failed.delete(log_id);
+    }
   }
 }

@@ -37,6 +37,29 @@ describe('the window of outcomes', () => {
     expect(window.totals(WINDOW_MS + 2 * BUCKET_MS).samples).toBe(0);
   });
 
+  it('keeps a notification that failed again with its last failure', () => {
+    const window = new OutcomeWindow(WINDOW_MS);
+    window.add('a', true, 0);
+    window.add('b', true, 0);
+    window.add('a', true, BUCKET_MS);
+    expect(window.totals(WINDOW_MS + BUCKET_MS).samples).toBe(1);
+    expect(window.totals(WINDOW_MS + 2 * BUCKET_MS).samples).toBe(0);
+  });
+
+  it('costs the same per outcome however many failed: a provider that refuses half for hours does not open its breaker', () => {
+    const secondsOf = (outcomes: number) => {
+      const window = new OutcomeWindow(1e9);
+      const began = process.cpuUsage();
+      for (let i = 0; i < outcomes; i++) {
+        window.add(`id-${i}`, i % 2 === 0, i);
+        window.totals(i);
+      }
+      return process.cpuUsage(began).user / 1e6;
+    };
+    secondsOf(1_000);
+    expect(secondsOf(20_000)).toBeLessThan(1);
+  });
+
   it('forgets for good what has left: a later look at an earlier time does not show it', () => {
     const window = new OutcomeWindow(WINDOW_MS);
     window.add('a', false, 0);
