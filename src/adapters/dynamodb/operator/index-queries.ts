@@ -184,12 +184,12 @@ export interface RowPage<Position> {
   readonly next?: Position;
 }
 
-/** One page of a search; what it reads has a bound. @param full reads on until the page is full */
+/** One page of a search; what it reads has a bound. @param full reads on until it is full @param eager ends when it is */
 export async function readPage<Position>(
   parts: AsyncIterable<Part<Position>>,
   limit: number,
   fits: (row: ForeignRow) => boolean,
-  { full = false }: { readonly full?: boolean } = {},
+  { full = false, eager = false }: { readonly full?: boolean; readonly eager?: boolean } = {},
 ): Promise<RowPage<Position>> {
   const rows: ForeignRow[] = [];
   let rowsRead = 0;
@@ -204,7 +204,8 @@ export async function readPage<Position>(
     rowsRead += read;
     last = end ?? last;
     if (full) continue;
-    if (rowsRead >= MAX_ROWS_READ && last !== undefined) return { rows, next: last };
+    const isEnough = rowsRead >= MAX_ROWS_READ || (eager && rows.length === limit);
+    if (isEnough && last !== undefined) return { rows, next: last };
     if (pageEnd === undefined) continue;
     last = pageEnd;
     pages += 1;

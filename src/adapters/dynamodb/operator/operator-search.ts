@@ -46,10 +46,9 @@ export class ForeignPositionError extends ExplainedError {
 
 /**
  * Searches history_index and work_index in the order of the index, for bulk operations, which need no other, and can
- * continue after any row found. Lists are in the order of time (newest-first.ts). With readCopies they answer the table document's seven lookups (his-notification-log-table.md, インデックス定義;
- * docs/architecture.md, "Lookups"). Every row read costs half a read unit besides the index. The search holds one page
- * of index entries and 100 rows at a time, so its memory is bounded; it gives what it found in parts, for callers that limit
- * how much is read even if little matches.
+ * continue after any row found. Lists are in the order of time (newest-first.ts). With readCopies they answer the table
+ * document's seven lookups (his-notification-log-table.md, インデックス定義; docs/architecture.md, "Lookups"). Every row read
+ * costs half a read unit besides the index. The search holds one page of index entries and 100 rows at a time.
  */
 export interface OperatorSearch {
   /** What was created in the period, newest day first. A tenant narrows the index read; the rest filters. */
@@ -190,7 +189,8 @@ export function createOperationRows(
       const position = after as SearchPosition | undefined;
       const parts =
         source === 'created' ? search.created(period, filter, position) : search.work(source, period, filter, position);
-      const { rows, next } = await readPage(parts, limit, () => true);
+      // An operation asks for the next page anyway: to learn whether there is one would read its rows twice.
+      const { rows, next } = await readPage(parts, limit, () => true, { eager: true });
       return { rows, ...(next && { next: { ...next } }) };
     },
   };

@@ -27,6 +27,12 @@ describe('a page of a search', () => {
     expect(counted.read).toBe(1_000);
   });
 
+  it('ends when it is full, without a look at what follows, for whoever asks for the next one anyway', async () => {
+    const { parts, counted } = partsOf(1_000, 1);
+    expect(await readPage(parts, 100, () => true, { eager: true })).toMatchObject({ rows: { length: 100 }, next: 99 });
+    expect(counted.read).toBe(100);
+  });
+
   it('is the last one at the end', async () => {
     const { parts } = partsOf(300, 100);
     expect(await readPage(parts, 25, () => true)).toMatchObject({ rows: { length: 3 } });
