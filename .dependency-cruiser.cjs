@@ -148,7 +148,7 @@ module.exports = {
     onlyTo(
       'simulation-knows-functions-adapters-and-core',
       '^tools/simulation/(?!audit/)',
-      '^(tools/simulation/|functions/|src/(adapters|core|terminal)/|lib/(config/(lane-config|setting-types)|constructs/indexing/stream-filters)\\.ts$|src/local/(emulator/events/event-filter|providers/ses/sending-limits|stand-ins/fair-groups|support/json)\\.ts$)',
+      '^(tools/simulation/|functions/|src/(adapters|application/(emails|scans)|core|terminal)/|lib/(config/(lane-config|setting-types)|constructs/indexing/stream-filters)\\.ts$|src/local/(emulator/events/event-filter|providers/ses/sending-limits|stand-ins/fair-groups|support/json)\\.ts$)',
     ),
     {
       name: 'auditor-stands-alone',

@@ -8,11 +8,11 @@ import { PROJECT_ROOT } from '../support/project-root.ts';
  * What is still above its aim, as it was when somebody last folded files: these numbers go down. Whoever adds a file or a
  * subject folds two others into one; whoever folds some lowers the number here. The product's was raised for the readers
  * of foreign input, what stops and holds a mailing, the mails' template, the import of rows, the client's CommonJS and
- * the console's second language.
+ * the console's second language; that of tools by the scenarios of ten million, whose measuring code was in tests.
  */
 const CEILINGS: Readonly<Record<string, number>> = {
   'lines of the product': 86_191,
-  'lines of tools/ and examples/': 17_282,
+  'lines of tools/ and examples/': 18_427,
   'source files': 863,
 };
 

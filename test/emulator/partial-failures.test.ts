@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { unusedPort } from '../../src/local/processes/tcp-ports.ts';
-import { createRandom } from '../../tools/simulation/engine/random.ts';
+import { createRandom } from '../../tools/simulation/engine/virtual-time.ts';
 import { startPartialProxy } from '../support/emulator/partial-proxy.ts';
 import { Flow } from '../support/flow/harness.ts';
 import { eventually } from '../support/local/tiny-app.ts';

@@ -11,10 +11,9 @@ import {
   hasBit,
   type NewsletterEvent,
 } from '../../src/core/newsletter/model/recipient-state.ts';
-import { createRandom } from '../../tools/simulation/engine/random.ts';
-import { VirtualTime } from '../../tools/simulation/engine/virtual-time.ts';
+import { createRandom, VirtualTime } from '../../tools/simulation/engine/virtual-time.ts';
 import { WorkerProcess } from '../../tools/simulation/models/worker-process.ts';
-import { type Surroundings, through } from '../../tools/simulation/newsletter/calls.ts';
+import { type Surroundings, through } from '../../tools/simulation/newsletter/stores.ts';
 import { NO_FAULTS } from '../../tools/simulation/scenarios/newsletter-scenario.ts';
 import { createMemoryMembers } from '../../tools/simulation/twins/members.ts';
 import { MemoryChunks, MemoryEmails } from '../../tools/simulation/twins/newsletter-items.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { CATALOGUE, newsletterOf } from '../../tools/simulation/catalogue.ts';
 import { runNewsletter } from '../../tools/simulation/newsletter/run-newsletter.ts';
-import { CATALOGUE, newsletterOf } from '../../tools/simulation/scenarios/catalogue.ts';
 import { type NewsletterScenario, NO_FAULTS } from '../../tools/simulation/scenarios/newsletter-scenario.ts';
 
 const MEMBERS = 3_000;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { CATALOGUE, scenarioOf } from '../../tools/simulation/catalogue.ts';
 import { VirtualTime } from '../../tools/simulation/engine/virtual-time.ts';
 import { SimulatedQueue } from '../../tools/simulation/models/queue.ts';
 import { idealExpired } from '../../tools/simulation/report/drain.ts';
 import { runScenario } from '../../tools/simulation/run-scenario.ts';
-import { CATALOGUE, scenarioOf } from '../../tools/simulation/scenarios/catalogue.ts';
 import { HOUR } from '../../tools/simulation/scenarios/scenario.ts';
 import { T0 } from '../support/rows.ts';
 

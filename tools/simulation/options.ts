@@ -1,5 +1,5 @@
 import { read, UsageError, whole } from '../../src/terminal/command-line.ts';
-import { CATALOGUE, type NamedScenario } from './scenarios/catalogue.ts';
+import { CATALOGUE, type NamedScenario } from './catalogue.ts';
 
 const OPTIONS = {
   scenario: { type: 'string' },
@@ -23,9 +23,12 @@ export function parseOptions(args: readonly string[]) {
   if (help) return undefined;
   if (given.all && given.plot !== undefined)
     throw new UsageError('--plot is for one scenario. With --all it is --plots DIR');
+  const scenarios = scenariosOf(scenario, given.all);
+  if (given.plot !== undefined && scenarios.some((one) => 'volume' in one))
+    throw new UsageError(`--plot: there is nothing to see of ${scenario} over time`);
   return {
     ...given,
-    scenarios: scenariosOf(scenario, given.all),
+    scenarios,
     notifications:
       notifications === undefined ? undefined : whole('--notifications', notifications, 100, MOST_NOTIFICATIONS),
     seed: whole('--seed', seed, 0, 2 ** 31 - 1),
@@ -50,16 +53,16 @@ export function usage(): string {
   return `npm run simulate -- --scenario NAME [--notifications N] [--seed S] [--json] [--plot FILE.svg]
 npm run simulate -- --all [--notifications N] [--seed S] [--json] [--plots DIR]
 
-Runs the real pipeline in virtual time, with models of AWS and of the providers (docs/scale.md).
+Runs the deployed functions in virtual time, with models of AWS and of the providers (docs/scale.md).
 
   --scenario NAME    what happens:
 ${scenarios.join('\n')}
-  --all              each of them, one after the other, and a table of all
-  --notifications N  how many, 100 to 10,000,000; otherwise the number in brackets
-  --seed S           draws everything else; the same seed gives the same result. 1 unless given
+  --all              each of them, one after the other, and a table of all: hours, units, memory, budgets
+  --notifications N  how many (batches of a mailing), 100 to 10,000,000; otherwise the number in brackets
+  --seed S           draws everything else; the same seed gives the same result, but for CPU and memory. 1 unless given
   --json             prints one object on stdout
   --plot FILE.svg    draws the backlog over time
-  --plots DIR        draws it into DIR/scale-NAME.svg
+  --plots DIR        draws it into DIR/scale-NAME.svg, where there is something to see
 
 Exit code 1 when an invariant is violated or a budget missed, 2 for wrong options.
 `;

@@ -1,33 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  type KeptVerification,
-  startVerification,
-  stopVerification,
-  type VerificationStore,
-} from '../../../src/core/verify/kept-verification.ts';
+import { startVerification, stopVerification } from '../../../src/core/verify/kept-verification.ts';
 import { type KeptRunDeps, runKept } from '../../../src/core/verify/run-kept.ts';
 import type { Verification } from '../../../src/core/verify/verification.ts';
+import { createMemoryVerification } from '../../../tools/simulation/twins/row-stores.ts';
 import { dueRow } from '../../support/rows.ts';
 import { VerifiedTables } from '../../support/verified-tables.ts';
-
-const ITEM_BYTES = 400 * 1024;
-
-/** Versions as DynamoDB keeps them, and no item above its limit. */
-function memoryStore(): VerificationStore & { latest?: KeptVerification } {
-  const store: VerificationStore & { latest?: KeptVerification } = {
-    read: async () => store.latest && structuredClone(store.latest),
-    async change(was, { set, remove = [] }) {
-      if ((was?.version ?? 0) !== (store.latest?.version ?? 0)) return undefined;
-      const next: Record<string, unknown> = { ...was, ...set, version: (was?.version ?? 0) + 1 };
-      for (const name of remove) delete next[name];
-      if (Buffer.byteLength(JSON.stringify(next)) > ITEM_BYTES) throw new Error('ValidationException');
-      store.latest = next as unknown as KeptVerification;
-      return structuredClone(store.latest);
-    },
-  };
-  return store;
-}
 
 const lost = (i: number, log_id = `n-${i}`) => ({ ...dueRow({ log_id }), work_queue: undefined });
 
@@ -35,7 +13,7 @@ function world(rows: number, broken = 0, rate = 1e9) {
   const tables = new VerifiedTables();
   for (let i = 0; i < rows; i += 1) tables.put({ ...dueRow({ log_id: `n-${i}` }) });
   for (let i = 0; i < broken; i += 1) tables.put(lost(rows + i));
-  const store = memoryStore();
+  const store = createMemoryVerification();
   const { clock, pause, onProgress: _, isStopping: __, ...ports } = tables.deps({ rate });
   let ids = 0;
   /** Lambda's time: reading ends before it, and looking again at it. */

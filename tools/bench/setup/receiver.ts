@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { createWebhookSigner } from '../../../src/adapters/webhook/sender.ts';
 import { fnv1a } from '../../../src/core/model/work-index.ts';
 import { sendJson, serve } from '../../../src/http/loopback-server.ts';
-import { between, createRandom } from '../../simulation/engine/random.ts';
+import { between, createRandom } from '../../simulation/engine/virtual-time.ts';
 
 export type Receiver = Awaited<ReturnType<typeof startReceiver>>;
 

@@ -8,7 +8,7 @@ import type { ForeignRow, MessageFormat } from '../../../src/core/model/notifica
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import { streamRecord } from '../../../src/local/emulator/sources/stream-batches.ts';
 import { LOCAL_REGION } from '../../../src/local/emulator/template/references.ts';
-import { createRandom } from '../../simulation/engine/random.ts';
+import { createRandom } from '../../simulation/engine/virtual-time.ts';
 import { PLAIN_TABLES } from '../plain/plain-tables.ts';
 import { expectNoFailures, tableNames } from './function.ts';
 import type { World } from './world.ts';

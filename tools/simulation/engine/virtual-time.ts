@@ -1,5 +1,6 @@
 import { nextTick } from 'node:process';
 import { setImmediate } from 'node:timers/promises';
+import { fnv1a } from '../../../src/core/model/work-index.ts';
 
 /** When every simulation begins. */
 export const START = new Date('2026-03-01T10:00:00.000Z');
@@ -75,7 +76,9 @@ export class VirtualTime {
     };
     work.then(end, end);
     for (let turns = 0; !done; turns++) {
+      const before = this.#now;
       await this.runUntil(() => done);
+      if (this.#now > before) turns = 0;
       // Work that is not simulated (a digest, a file) needs turns of the process, and no time.
       if (!done && turns > MOST_TURNS) throw new Error('Everybody waits and no timer is set.');
     }
@@ -108,3 +111,23 @@ export function promisesEnd(): Promise<void> {
     nextTick(resolve);
   });
 }
+
+export type Draw = () => number;
+
+/** Repeatable draws, 0 to below 1 (sfc32). Each name has its own sequence, so one more draw somewhere changes no other. */
+export function createRandom(seed: number, name: string): Draw {
+  let [a, b, c, counter] = [fnv1a(name), fnv1a(`${seed} ${name}`), seed | 0, 1];
+  const next = () => {
+    const sum = (((a + b) | 0) + counter) | 0;
+    counter = (counter + 1) | 0;
+    a = b ^ (b >>> 9);
+    b = (c + (c << 3)) | 0;
+    c = (c << 21) | (c >>> 11);
+    c = (c + sum) | 0;
+    return (sum >>> 0) / 2 ** 32;
+  };
+  for (let i = 0; i < 12; i++) next();
+  return next;
+}
+
+export const between = (draw: Draw, least: number, most: number): number => least + draw() * (most - least);

@@ -1,6 +1,5 @@
 import { INFO, ONE, type Scope } from '../world/state.ts';
-import { LIFE_SCOPES } from './life-scopes.ts';
-import { BOUNCE, dead, downOnce, failedOver, type NamedScope, refused } from './scope-parts.ts';
+import { BOUNCE, dead, downOnce, failedOver, LIFE_SCOPES, type NamedScope, refused } from './life-scopes.ts';
 
 /** Small worlds by name; in each, rooms meet on one subject. */
 export const SCOPES: Readonly<Record<string, NamedScope>> = {

@@ -2,7 +2,7 @@ import type { Feedback } from '../../../src/core/delivery-events/delivery-event.
 import { PRIORITIES } from '../../../src/core/model/channels.ts';
 import { ERROR_TYPES, type ProviderErrorType } from '../../../src/core/model/error-types.ts';
 import type { Stored } from '../audit/memory.ts';
-import { createRandom, type Draw } from '../engine/random.ts';
+import { createRandom, type Draw } from '../engine/virtual-time.ts';
 import { follow } from '../explore/explorer.ts';
 import { Troupe } from '../world/actor.ts';
 import { EDITS, type Edit, type Given, type Scope } from '../world/state.ts';

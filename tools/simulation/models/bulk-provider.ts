@@ -1,7 +1,6 @@
 import type { BulkAnswer, BulkEntry, EntryAnswer, Refusal } from '../../../src/core/newsletter/model/provider.ts';
 import { SendingLimits } from '../../../src/local/providers/ses/sending-limits.ts';
-import { between, type Draw } from '../engine/random.ts';
-import { START } from '../engine/virtual-time.ts';
+import { between, type Draw, START } from '../engine/virtual-time.ts';
 
 export interface BulkProviderOptions {
   /** Milliseconds from a call to its answer. */

@@ -1,6 +1,5 @@
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
-import { between, type Draw } from '../engine/random.ts';
-import type { VirtualTime } from '../engine/virtual-time.ts';
+import { between, type Draw, type VirtualTime } from '../engine/virtual-time.ts';
 import { type Received, requestsFor, type SimulatedQueue } from './queue.ts';
 import { type Death, WorkerProcess } from './worker-process.ts';
 

@@ -1,5 +1,5 @@
 import type { Refused, SendResult } from '../../../src/core/delivery/ports.ts';
-import { between, type Draw } from '../engine/random.ts';
+import { between, type Draw } from '../engine/virtual-time.ts';
 
 /** A time in which a provider answers with errors, or not at all; epoch milliseconds. */
 export interface Outage {

@@ -1,7 +1,6 @@
 import type { Problem } from '../../../src/core/model/problem.ts';
 import type { Auditor } from '../audit/auditor.ts';
-import { createRandom } from '../engine/random.ts';
-import { START, VirtualTime } from '../engine/virtual-time.ts';
+import { createRandom, START, VirtualTime } from '../engine/virtual-time.ts';
 import type { EventSource, Machine } from './event-source.ts';
 import type { SimulatedQueue } from './queue.ts';
 import type { WorkerProcess } from './worker-process.ts';

@@ -12,13 +12,12 @@ import type { BulkAnswer, BulkCall } from '../../../src/core/newsletter/model/pr
 import { createLateExclusions } from '../../../src/core/newsletter/sending/exclusion-checks.ts';
 import { sendBatch } from '../../../src/core/newsletter/sending/send-batch.ts';
 import { createWarming } from '../../../src/core/newsletter/warming/domain-warming.ts';
-import { createRandom } from '../engine/random.ts';
-import { VirtualTime } from '../engine/virtual-time.ts';
+import { createRandom, VirtualTime } from '../engine/virtual-time.ts';
 import { WorkerProcess } from '../models/worker-process.ts';
 import { NO_FAULTS } from '../scenarios/newsletter-scenario.ts';
 import { createMemoryMembers } from '../twins/members.ts';
 import { createMemoryWarming, MemoryChunks, MemoryEmails } from '../twins/newsletter-items.ts';
-import { through } from './calls.ts';
+import { through } from './stores.ts';
 
 export const OWN_DOMAIN = 'own.example.com';
 const LIMIT_MS = 900_000;

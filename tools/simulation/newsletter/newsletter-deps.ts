@@ -8,11 +8,11 @@ import { createSendPacing } from '../../../src/core/newsletter/sending/send-paci
 import { Pacer } from '../../../src/core/pacing/pacer.ts';
 import { DEFAULT_PACING_POLICY } from '../../../src/core/pacing/pacing-policy.ts';
 import type { PacingStore } from '../../../src/core/pacing/registers.ts';
-import { between } from '../engine/random.ts';
+import { between } from '../engine/virtual-time.ts';
 import type { WorkerProcess } from '../models/worker-process.ts';
-import { CALL_MS, stored, through } from './calls.ts';
 import { memberOf } from './members.ts';
 import type { NewsletterWorld } from './newsletter-world.ts';
+import { CALL_MS, stored, through } from './stores.ts';
 
 /** As lib/constructs/newsletter/ sets it: batches at once of all emails. */
 export const TOTAL_CONCURRENCY = 10;

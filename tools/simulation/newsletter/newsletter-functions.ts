@@ -6,9 +6,9 @@ import { EventSource, type EventSourceOptions, type Handler } from '../models/ev
 import type { WorkerProcess } from '../models/worker-process.ts';
 import { NO_FAULTS } from '../scenarios/newsletter-scenario.ts';
 import { loadedIn } from '../world/ports.ts';
-import { CALL_MS, through } from './calls.ts';
 import { depsOf, logOf, pacingOf, TOTAL_CONCURRENCY } from './newsletter-deps.ts';
 import type { NewsletterWorld } from './newsletter-world.ts';
+import { CALL_MS, through } from './stores.ts';
 
 const PACING = { ...DEFAULT_PACING_POLICY, workers: TOTAL_CONCURRENCY };
 const TABLES = ['NEWSLETTERS', 'EMAILS', 'EMAIL_BATCHES', 'EMAIL_RECIPIENTS', 'MEMBERS', 'PIPELINE_STATE', 'DATA_KEYS'];

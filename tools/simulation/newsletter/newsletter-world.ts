@@ -3,7 +3,7 @@ import type { PrepareMessage, SendMessage } from '../../../src/core/newsletter/m
 import { DEFAULT_JOB_LIMITS, type JobLimits } from '../../../src/core/newsletter/model/job-limits.ts';
 import { shownState } from '../../../src/core/newsletter/model/recipient-state.ts';
 import { type EmailSeen, NewsletterAuditor, STATES, type State } from '../audit/newsletter-auditor.ts';
-import { createRandom, type Draw } from '../engine/random.ts';
+import { createRandom, type Draw } from '../engine/virtual-time.ts';
 import { BulkProvider } from '../models/bulk-provider.ts';
 import type { Machine } from '../models/event-source.ts';
 import { SimulatedQueue } from '../models/queue.ts';
@@ -11,9 +11,8 @@ import { Simulation } from '../models/simulation.ts';
 import type { WorkerProcess } from '../models/worker-process.ts';
 import { type Faults, type NewsletterScenario, NO_FAULTS } from '../scenarios/newsletter-scenario.ts';
 import { MemoryPacing } from '../twins/pipeline-state.ts';
-import { STALL_MS, type Surroundings } from './calls.ts';
 import { GivenMembers, memberOf, usualMember } from './members.ts';
-import { NewsletterTables } from './stores.ts';
+import { NewsletterTables, STALL_MS, type Surroundings } from './stores.ts';
 
 export const EMAIL_ID = 'email-1';
 

@@ -1,8 +1,7 @@
 import type { SweepEvent } from '../../../src/adapters/lambda/events.ts';
 import type { SweepLanes } from '../../../src/core/model/queue-message.ts';
 import { isWaiting } from '../../../src/core/pacing/budget-status.ts';
-import { createRandom } from '../engine/random.ts';
-import { START } from '../engine/virtual-time.ts';
+import { createRandom, START } from '../engine/virtual-time.ts';
 import { dispatcher } from '../world/programs.ts';
 import { sweepLog } from '../world/stores.ts';
 import type { World } from './world.ts';
@@ -19,9 +18,18 @@ const TIMEOUT_MS = 900_000;
 const MESSAGE_MS = 0.45;
 const ATTRIBUTES_MS = 10;
 
+/** What the dispatcher is started in. */
+export interface Swept
+  extends Pick<World, 'time' | 'seed' | 'index' | 'env' | 'fault' | 'count' | 'isBlackout' | 'queues' | 'queue'> {
+  readonly scenario: Pick<World['scenario'], 'late_ms'>;
+  readonly budgets: Pick<World['budgets'], 'channels'>;
+  /** Milliseconds of an invocation, unless it has Lambda's longest. */
+  readonly timeout_ms?: number;
+}
+
 /** Starts the dispatcher as its schedules do. */
-export function startDispatcher(world: World): void {
-  const { time, tables } = world;
+export function startDispatcher(world: Swept): void {
+  const { time, timeout_ms = TIMEOUT_MS } = world;
   const log = sweepLog(new Map());
   const lanes = lanesOf(world);
   const { late_ms = 0 } = world.scenario;
@@ -30,13 +38,14 @@ export function startDispatcher(world: World): void {
   const run = async (options: SweepEvent) => {
     let next: SweepEvent | undefined = { ...options, run_id: `sweep-${++runs}` };
     const continueWith = async (event: SweepEvent) => {
+      world.count('sweeps continued');
       next = event;
     };
     while (next !== undefined) {
       const event: SweepEvent = next;
       next = undefined;
-      const deadline = time.now + TIMEOUT_MS;
-      const shards = await tables.index.shards();
+      const deadline = time.now + timeout_ms;
+      const shards = await world.index.shards();
       const handler = dispatcher(world.env({ 'index.page': world.index.page, 'time.pause': world.time.pause }), {
         shards,
         short_lanes: SHORT_LANES,
@@ -68,7 +77,7 @@ export function startDispatcher(world: World): void {
   everyMinute(START.getTime());
 }
 
-function lanesOf(world: World): SweepLanes {
+function lanesOf(world: Swept): SweepLanes {
   const { time } = world;
   return {
     backlog: async (channel, lane) => {

@@ -2,24 +2,20 @@ import { COLORS } from '../../../src/terminal/printable.ts';
 import { fields, table } from '../../../src/terminal/table.ts';
 import type { BudgetResult, Figures, figuresOf, Wait } from './figures.ts';
 
+/** What all kinds of simulations show. */
+type Common = 'scenario' | 'seed' | 'notifications' | 'simulated_seconds' | 'cost' | 'budgets';
+export type Described = Pick<Figures, Common | 'duplicates' | 'violations' | 'examples'>;
+
 /** A figure that only one kind of simulation has, by its name. */
 export type Line = readonly [name: string, value: unknown];
 
 /** The figures for a person. @param lines those of its kind */
-export function describe(figures: Figures, lines: readonly Line[], waits: readonly Wait[] = []): string {
-  const { units_per_request, hottest } = figures.pipeline_state;
+export function describe(figures: Described, lines: readonly Line[], waits: readonly Wait[] = []): string {
   const all: Line[] = [
     ['scenario', `${figures.scenario}, seed ${figures.seed}`],
     ['notifications', figures.notifications.toLocaleString('en')],
     ...lines,
     ['simulated', `${rounded(figures.simulated_seconds / 3600, 2)} h`],
-    ['duplicates', counts(figures.duplicates_by_cause) || figures.duplicates],
-    ['refused for a rate', figures.throttled_by_providers],
-    [
-      'pipeline state',
-      `${rounded(units_per_request, 3)} write units per request; ${hottest.per_second} a second on ${hottest.item || 'none'}`,
-    ],
-    ['events', counts(figures.events) || 'none'],
     [
       'cost',
       `$${rounded(figures.cost.usd, 2)}: ${counts({ ...figures.cost, usd: 0, usd_per_million_notifications: 0 })}`,
@@ -27,6 +23,18 @@ export function describe(figures: Figures, lines: readonly Line[], waits: readon
     ['violations', figures.violations],
   ];
   return `${fields(all)}${waits.length > 0 ? waitsTable(waits) : ''}\n${judgement(figures.budgets, figures.examples)}`;
+}
+
+/** What all have that send. */
+export function sendingLines(figures: Figures): readonly Line[] {
+  const { units_per_request, hottest } = figures.pipeline_state;
+  const state = `${rounded(units_per_request, 3)} write units per request`;
+  return [
+    ['duplicates', counts(figures.duplicates_by_cause) || figures.duplicates],
+    ['refused for a rate', figures.throttled_by_providers],
+    ['pipeline state', `${state}; ${hottest.per_second} a second on ${hottest.item || 'none'}`],
+    ['events', counts(figures.events) || 'none'],
+  ];
 }
 
 /** What only the pipeline has. */
@@ -87,16 +95,25 @@ export function counts(numbers: Readonly<Record<string, number>>): string {
 
 export const rounded = (value: number, digits = 1): number => Number(value.toFixed(digits));
 
-/** A line per scenario that has ended, with the CPU that it took, then all budgets. */
-export function summaryTable(done: readonly (Figures & { readonly cpu_seconds: number })[]): string {
+interface Took {
+  readonly cpu_seconds: number;
+  /** Of the process: what an earlier scenario has left counts, too. */
+  readonly peak_mb: number;
+}
+
+/** A line per scenario that has ended, with what its simulation took, then all budgets. */
+export function summaryTable(done: readonly (Described & Took)[]): string {
   const rows = table(done, [
     'scenario',
     'notifications',
+    ['hours', ({ simulated_seconds }) => rounded(simulated_seconds / 3600, 2)],
+    ['read units', ({ cost }) => Math.round(cost.read_units)],
     'duplicates',
     'violations',
     ['budgets missed', ({ budgets }) => budgets.filter(({ met }) => !met).length],
     ['USD', ({ cost }) => rounded(cost.usd, 2)],
     ['CPU s', ({ cpu_seconds }) => Math.round(cpu_seconds)],
+    ['MB', ({ peak_mb }) => Math.round(peak_mb)],
   ]);
   const all = done.flatMap(({ scenario, budgets }) =>
     budgets.map((one) => ({ ...one, what: `${scenario}: ${one.what}` })),

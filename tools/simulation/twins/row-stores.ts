@@ -16,6 +16,7 @@ import { type DueIndex, type DueItem, type PageCursor, parseWorkQueue } from '..
 import { readEntries } from '../../../src/core/model/work-rules.ts';
 import type { Operation, OperationRows, OperationStore } from '../../../src/core/operator/operations/operation.ts';
 import { matches } from '../../../src/core/operator/search-filter.ts';
+import type { KeptVerification, VerificationStore } from '../../../src/core/verify/kept-verification.ts';
 import { holds, isAny } from './guards.ts';
 import type { MemoryShards } from './pipeline-state.ts';
 
@@ -128,6 +129,30 @@ export function createMemoryIntake(tables: Tables, records: Map<string, IntakeRe
     },
     findRow: async (log_id) => tables.row(log_id),
   };
+}
+
+const MOST_ITEM_BYTES = 400 * 1_024;
+
+/** VerificationStore in memory. @param written told the bytes of each write; above DynamoDB's limit it fails */
+export function createMemoryVerification(written: (bytes: number) => Promise<void> = async () => {}) {
+  let latest: KeptVerification | undefined;
+  const store: VerificationStore & { readonly latest: KeptVerification | undefined } = {
+    get latest() {
+      return latest;
+    },
+    read: async () => latest && structuredClone(latest),
+    async change(was, { set, remove = [] }) {
+      if ((was?.version ?? 0) !== (latest?.version ?? 0)) return undefined;
+      const next: Record<string, unknown> = { ...was, ...set, version: (was?.version ?? 0) + 1 };
+      for (const name of remove) delete next[name];
+      const bytes = Buffer.byteLength(JSON.stringify(next));
+      if (bytes > MOST_ITEM_BYTES) throw new Error('ValidationException');
+      latest = next as unknown as KeptVerification;
+      await written(bytes);
+      return structuredClone(latest);
+    },
+  };
+  return store;
 }
 
 /** OperationStore in memory. */

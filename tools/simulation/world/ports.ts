@@ -23,7 +23,7 @@ const nothing = () => {};
 export function observed({ fault }: Env, counted: (metric: string) => void = nothing): Observability {
   const error = (_: string, line?: { readonly error?: unknown }) => line?.error !== undefined && fault(line.error);
   const single = { addDimensions: nothing, addMetric: nothing };
-  const metrics = { addMetric: counted, singleMetric: () => single };
+  const metrics = { addMetric: counted, singleMetric: () => single, hasStoredMetrics: () => false };
   return { logger: { info: nothing, warn: nothing, error }, metrics } as unknown as Observability;
 }
 

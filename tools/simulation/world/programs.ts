@@ -23,7 +23,7 @@ import { loadedIn, observed, portOf } from './ports.ts';
 import type { Image, Lanes } from './state.ts';
 
 const LANE = { express: 'https://sqs/1/express', standard: 'https://sqs/1/standard' };
-const ENVIRONMENT: Readonly<Record<string, string>> = {
+export const ENVIRONMENT: Readonly<Record<string, string>> = {
   AWS_REGION: 'us-east-1',
   NOTIFICATION_LOG_TABLE: 'log',
   NOTIFICATION_CONTENT_TABLE: 'content',

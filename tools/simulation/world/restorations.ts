@@ -10,7 +10,7 @@ import type { Ground } from './ground.ts';
 import { COMMANDS, operator } from './operator-programs.ts';
 import { portOf } from './ports.ts';
 import { isIdle, type Limit, type State } from './state.ts';
-import type { Begin } from './whims.ts';
+import type { Begin } from './writers.ts';
 
 /** Log and content are copied, as point-in-time recovery does at any time; later one is lost, and restored to that time. */
 

@@ -16,8 +16,7 @@ import { Ground } from './ground.ts';
 import { calm, firstDeadline, nextTime } from './quiet.ts';
 import { isLostLater, restorations } from './restorations.ts';
 import { type Actor, BULK, EDITS, INFO, isIdle, LIMITS, type Limit, NOTHING, type Saved, type Scope } from './state.ts';
-import { type Add, type Begin, whims } from './whims.ts';
-import { edit, forge, give, put, remove } from './writers.ts';
+import { type Add, type Begin, edit, forge, give, put, remove, whims } from './writers.ts';
 
 /** Something that may happen next. */
 export interface Choice {

@@ -1,6 +1,6 @@
-import type { Channel } from '../../../src/core/model/channels.ts';
-import { type NewsletterScenario, NO_FAULTS } from './newsletter-scenario.ts';
-import { PEAKS } from './peaks.ts';
+import type { Channel } from '../../src/core/model/channels.ts';
+import { type NewsletterScenario, NO_FAULTS } from './scenarios/newsletter-scenario.ts';
+import { PEAKS } from './scenarios/peaks.ts';
 import {
   type Arrivals,
   type Happening,
@@ -9,13 +9,18 @@ import {
   type Scenario,
   type Titled,
   tenants,
-} from './scenario.ts';
+} from './scenarios/scenario.ts';
+import { BACKLOGS } from './volume/backlog.ts';
+import { FLOOD_OF_DEATHS } from './volume/deaths.ts';
+import { EVERYTHING } from './volume/everything.ts';
+import { LARGE_MAILING, SHARED_FALLBACK } from './volume/shared-by-many.ts';
+import type { NamedVolume } from './volume/volume.ts';
 
 interface NamedNewsletter extends Titled {
   readonly newsletter: (members: number) => Omit<NewsletterScenario, keyof Titled>;
 }
 
-export type NamedScenario = NamedPipeline | NamedNewsletter;
+export type NamedScenario = NamedPipeline | NamedNewsletter | NamedVolume;
 
 const MIX = { urgent: 1, important: 2, normal: 5, info: 2 };
 /** E-mails a second that the account allows in a flood. */
@@ -213,8 +218,11 @@ const NEWSLETTER: NamedNewsletter = {
   }),
 };
 
+/** So much that no table here holds it: what works on it reads items that are made for it. */
+const VOLUMES: readonly NamedVolume[] = [...BACKLOGS, FLOOD_OF_DEATHS, SHARED_FALLBACK, LARGE_MAILING, ...EVERYTHING];
+
 export const CATALOGUE: ReadonlyMap<string, NamedScenario> = new Map(
-  [...SCENARIOS, ...PEAKS, NEWSLETTER].map((one) => [one.name, one]),
+  [...SCENARIOS, ...PEAKS, NEWSLETTER, ...VOLUMES].map((one) => [one.name, one]),
 );
 
 export function scenarioOf({ name, describes, notifications, make }: NamedPipeline, count = notifications): Scenario {
