@@ -1,4 +1,4 @@
-import { readNotes } from '../../src/adapters/dynamodb/delivery/content-store.ts';
+import { readNotes } from '../../src/adapters/dynamodb/delivery/content-items.ts';
 import { createOperatorRows } from '../../src/adapters/dynamodb/delivery/guarded-rows.ts';
 import { createShardMark } from '../../src/adapters/dynamodb/indexing/shard-mark.ts';
 import { listOfTenant, type TenantQuery } from '../../src/application/list-of-tenant.ts';

@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey } from 'node:crypto';
 import type { Deployment } from '../adapters/deployment/deployment.ts';
-import { readNotes } from '../adapters/dynamodb/delivery/content-store.ts';
+import { readNotes } from '../adapters/dynamodb/delivery/content-items.ts';
 import { readRecords } from '../adapters/dynamodb/delivery/delivery-stores.ts';
 import { decrypt, encrypt } from '../adapters/sealing/sealer.ts';
 import { recipientHash } from '../adapters/signing/hashed-ids.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DeleteItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createBreakerStore } from '../../src/adapters/dynamodb/breaker/breaker-store.ts';
-import { contentItem } from '../../src/adapters/dynamodb/delivery/content-store.ts';
+import { contentItem } from '../../src/adapters/dynamodb/delivery/content-items.ts';
 import { createIntakeStore } from '../../src/adapters/dynamodb/intake/intake-store.ts';
 import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member-store.ts';
 import { createNewsletterStore } from '../../src/adapters/dynamodb/newsletter/newsletter-store.ts';

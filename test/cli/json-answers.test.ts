@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createAuditLog } from '../../src/adapters/dynamodb/console/audit-log.ts';
-import { contentItem } from '../../src/adapters/dynamodb/delivery/content-store.ts';
+import { contentItem } from '../../src/adapters/dynamodb/delivery/content-items.ts';
 import { emailAccess } from '../../src/application/emails/email-access.ts';
 import { historyKeys } from '../../src/core/model/history-index.ts';
 import type { ForeignRow, NotificationRow } from '../../src/core/model/notification.ts';

@@ -1,5 +1,5 @@
 import { describe } from 'vitest';
-import { createContentStore } from '../../src/adapters/dynamodb/delivery/content-store.ts';
+import { createContentStore } from '../../src/adapters/dynamodb/delivery/delivery-stores.ts';
 import { createIntakeStore } from '../../src/adapters/dynamodb/intake/intake-store.ts';
 import { MemoryTables } from '../../tools/simulation/twins/memory-tables.ts';
 import { createMemoryIntake } from '../../tools/simulation/twins/row-stores.ts';

@@ -1,6 +1,9 @@
 import { describe } from 'vitest';
-import { createContentStore } from '../../src/adapters/dynamodb/delivery/content-store.ts';
-import { createClaimStore, createRecordStore } from '../../src/adapters/dynamodb/delivery/delivery-stores.ts';
+import {
+  createClaimStore,
+  createContentStore,
+  createRecordStore,
+} from '../../src/adapters/dynamodb/delivery/delivery-stores.ts';
 import { createEventRows, createOperatorRows } from '../../src/adapters/dynamodb/delivery/guarded-rows.ts';
 import { createSuccessorStore } from '../../src/adapters/dynamodb/delivery/successor-store.ts';
 import { createIndexStore } from '../../src/adapters/dynamodb/indexing/index-store.ts';

@@ -6,8 +6,11 @@ import { bindChannel, type ChannelPorts, gatheredBudgets } from '../../functions
 import { FOREIGN_ROWS } from '../../lib/constructs/indexing/stream-filters.ts';
 import { SendsUnderWay } from '../../src/adapters/batching/gather.ts';
 import { createBreakerStore } from '../../src/adapters/dynamodb/breaker/breaker-store.ts';
-import { createContentStore } from '../../src/adapters/dynamodb/delivery/content-store.ts';
-import { createClaimStore, createRecordStore } from '../../src/adapters/dynamodb/delivery/delivery-stores.ts';
+import {
+  createClaimStore,
+  createContentStore,
+  createRecordStore,
+} from '../../src/adapters/dynamodb/delivery/delivery-stores.ts';
 import { createOperatorRows } from '../../src/adapters/dynamodb/delivery/guarded-rows.ts';
 import { createSuccessorStore } from '../../src/adapters/dynamodb/delivery/successor-store.ts';
 import { createIndexStore } from '../../src/adapters/dynamodb/indexing/index-store.ts';

@@ -104,16 +104,14 @@ async function giveBack(
         ? entries.length
         : setVisibility(
             url,
-            entries.map(({ record, disposition }) => returned(record, disposition)),
+            entries.map(({ record, disposition }) => ({
+              receipt_handle: record.receiptHandle,
+              after_seconds: disposition.do === 'return' ? disposition.after_seconds : 0,
+            })),
           ),
     ),
   );
   return late.reduce((sum, count) => sum + count, 0);
-}
-
-function returned(record: SQSRecord, disposition: Disposition): Returned {
-  const after_seconds = disposition.do === 'return' ? disposition.after_seconds : 0;
-  return { receipt_handle: record.receiptHandle, after_seconds };
 }
 
 /** `arn:aws:sqs:<region>:<account>:<name>` and `https://…/<account>/<name>` end with the same name. */
@@ -217,9 +215,6 @@ export interface ChannelBudgets extends Budgets {
   lastingPerSecond(): Promise<number | undefined>;
 }
 
-/** `max` is more than a batch has messages. */
-const TOGETHER = { max: 100, wait_ms: SETTLE_WAIT_MS };
-
 /**
  * The budgets of one instance, which reserve at once what a batch asks for at the same moment.
  * @param pacer of the account; only e-mail has one
@@ -228,7 +223,8 @@ export function gatheredBudgets(
   { pacer, receivers }: { readonly pacer?: Pacer | undefined; readonly receivers: ReceiverPacer },
   when: Pick<GatherOptions<unknown>, 'schedule'> = {},
 ): ChannelBudgets {
-  const together = { ...TOGETHER, ...when };
+  // More than a batch has messages.
+  const together = { max: 100, wait_ms: SETTLE_WAIT_MS, ...when };
   return {
     reserve: gather<Ask, Allowance>(async (asks) => (await pacer?.reserve(asks)) ?? [], together),
     exceeded: async (limit) => pacer?.exceeded(limit),

@@ -3,8 +3,11 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type * as v from 'valibot';
 import { onFirstUse, SendsUnderWay, withSignal } from '../../../src/adapters/batching/gather.ts';
 import { createBreakerStore } from '../../../src/adapters/dynamodb/breaker/breaker-store.ts';
-import { createContentStore } from '../../../src/adapters/dynamodb/delivery/content-store.ts';
-import { createClaimStore, createRecordStore } from '../../../src/adapters/dynamodb/delivery/delivery-stores.ts';
+import {
+  createClaimStore,
+  createContentStore,
+  createRecordStore,
+} from '../../../src/adapters/dynamodb/delivery/delivery-stores.ts';
 import { createSuccessorStore } from '../../../src/adapters/dynamodb/delivery/successor-store.ts';
 import { createPacingStore } from '../../../src/adapters/dynamodb/pacing/pacing-store.ts';
 import {

@@ -100,17 +100,12 @@ function timeOf({ record }: DeliveryReport, { message, sent_at }: ReceivedMessag
 export function logDelivery(logger: Observability['logger'], report: DeliveryReport): void {
   const { log_id, tenant_id, channel, priority, run_id, disposition, attempt, verdict, record, dropped, error } =
     report;
-  if (report.requeue_error !== undefined) {
-    logger.warn('near retry could not be queued; the next sweep finds it', {
-      log_id,
-      error: report.requeue_error as Error,
-    });
-  }
-  if (report.record_error !== undefined) {
-    logger.warn('retry record could not be written; its row keeps it, and a sweep writes it', {
-      log_id,
-      error: report.record_error as Error,
-    });
+  const { requeue_error: unqueued, record_error: unrecorded } = report;
+  if (unqueued !== undefined)
+    logger.warn('near retry could not be queued; the next sweep finds it', { log_id, error: unqueued as Error });
+  if (unrecorded !== undefined) {
+    const says = 'retry record could not be written; its row keeps it, and a sweep writes it';
+    logger.warn(says, { log_id, error: unrecorded as Error });
   }
   const line = {
     log_id,

@@ -1,20 +1,13 @@
 import { createRetryQueue, type LaneOptions, type Returned, returnToQueue } from '../../../src/adapters/sqs/lanes.ts';
 import { QUEUE_CALL_MS } from '../../../src/core/delivery/policy/attempt-times.ts';
-import type { RetryQueue } from '../../../src/core/delivery/ports.ts';
 import type { StageLanes } from '../../../src/core/model/channels.ts';
 import { createSqs } from '../runtime/clients/sqs.ts';
 
-export interface LaneAccess {
-  readonly retries: RetryQueue;
-  /** @returns how many messages will be received later than they should */
-  readonly giveBack: (url: string, returned: readonly Returned[]) => Promise<number>;
-}
-
 /** In a module of its own, so that it is loaded only when the first message cannot be delivered at once. */
-export function createLaneAccess(queues: StageLanes<string>, options: LaneOptions): LaneAccess {
+export function createLaneAccess(queues: StageLanes<string>, options: LaneOptions) {
   const sqs = createSqs();
   return {
     retries: createRetryQueue(sqs, queues, { ...options, within_ms: QUEUE_CALL_MS }),
-    giveBack: (url, returned) => returnToQueue(sqs, url, returned),
+    giveBack: (url: string, returned: readonly Returned[]) => returnToQueue(sqs, url, returned),
   };
 }

@@ -1,4 +1,4 @@
-import { createContentStore } from '../../adapters/dynamodb/delivery/content-store.ts';
+import { createContentStore } from '../../adapters/dynamodb/delivery/delivery-stores.ts';
 import { CLOCK_ERROR_MS } from '../../core/delivery/policy/attempt-times.ts';
 import { ContentUnreadableError } from '../../core/delivery/ports.ts';
 import { CHANNELS } from '../../core/model/channels.ts';

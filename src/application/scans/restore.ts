@@ -1,4 +1,4 @@
-import { createContentStore } from '../../adapters/dynamodb/delivery/content-store.ts';
+import { createContentStore } from '../../adapters/dynamodb/delivery/delivery-stores.ts';
 import { createRestoreStore } from '../../adapters/dynamodb/operator/restore-store.ts';
 import { recipientHash } from '../../adapters/signing/hashed-ids.ts';
 import { CLOCK_ERROR_MS } from '../../core/delivery/policy/attempt-times.ts';

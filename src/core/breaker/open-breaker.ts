@@ -41,11 +41,11 @@ export class OpenBreakers {
     const probe = this.#probes.underWay(id);
     if (probe !== undefined) {
       const isBack = await Promise.race([probe, this.#deps.pause(BATCH_WAIT_MS)]);
-      return isBack === true ? undefined : this.#hold(breaker, row);
+      return isBack === true ? undefined : hold(breaker, row, this.#breakers, this.#deps);
     }
     if (named && this.#probes.passesNamed(id)) return this.#sendProbe(id, this.#probes.beginNamed(id));
     return epochMs(breaker.probe_at) > this.#deps.clock().getTime()
-      ? this.#hold(breaker, row)
+      ? hold(breaker, row, this.#breakers, this.#deps)
       : this.#probe(breaker, row);
   }
 
@@ -75,11 +75,7 @@ export class OpenBreakers {
     const end = await this.#probes.begin(breaker);
     if (end !== undefined) return this.#sendProbe(breaker.id, end);
     const open = this.#breakers.openBreaker(breaker.id);
-    return open && this.#hold(open, row);
-  }
-
-  #hold(breaker: Breaker, row: NotificationRow): Promise<Held | undefined> {
-    return hold(breaker, row, this.#breakers, this.#deps);
+    return open && hold(open, row, this.#breakers, this.#deps);
   }
 }
 

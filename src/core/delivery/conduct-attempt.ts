@@ -6,7 +6,6 @@ import type { Attempt, AttemptOutcome } from './attempt.ts';
 import { goesOnAs } from './failover.ts';
 import { TIME_TO_SEND_MS } from './policy/attempt-times.ts';
 import {
-  type ChoiceOfIntegration,
   type ClaimStore,
   type ContentStore,
   ContentUnreadableError,
@@ -151,10 +150,11 @@ async function mayHelp({ error_type }: Refused, delivery: Delivery, { sender }: 
   return changed || error_type === 'AUTH_TEMPORARY';
 }
 
+/** Which integration a notification uses, and whether its tenant chose it. */
 export function chosenIntegration({
   integration_config_id,
   created_by,
-}: NotificationRow): Pick<Delivery, ChoiceOfIntegration> {
+}: NotificationRow): Pick<Delivery, 'integration_config_id' | 'chosen_by_tenant'> {
   return {
     ...(integration_config_id && { integration_config_id }),
     ...(created_by === INTAKE_API && { chosen_by_tenant: true as const }),

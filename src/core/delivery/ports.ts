@@ -136,9 +136,6 @@ export interface Delivery {
   readonly at: Date;
 }
 
-/** Which integration a notification uses, and whether its tenant chose it. */
-export type ChoiceOfIntegration = 'integration_config_id' | 'chosen_by_tenant';
-
 /** What an integration sets for its own notifications; the stage's policy holds for what it leaves out. */
 export interface RetryTerms {
   /** The unit of backoff in milliseconds. */

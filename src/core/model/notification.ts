@@ -228,7 +228,7 @@ export function wordsOf(column: string): readonly unknown[] | undefined {
 /** The columns of the content; FALLBACK_COLUMNS: of the fallback recipient (failover.ts), which few rows have. */
 export const CONTENT_COLUMNS = ['recipient_address', 'subject', 'message_body', 'message_format'] as const;
 export const FALLBACK_COLUMNS = ['fallback_recipient', 'fallback_integration_config_id'] as const;
-const GIVEN_COLUMNS = [...CONTENT_COLUMNS, ...FALLBACK_COLUMNS];
+export const GIVEN_COLUMNS = [...CONTENT_COLUMNS, ...FALLBACK_COLUMNS] as const;
 
 /** What a row keeps of what others said about its recipient, beside what its writer put into it. */
 export const TOLD_COLUMNS = ['error_message', 'response_message', 'error_details', 'provider_host'] as const;

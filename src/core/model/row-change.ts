@@ -1,6 +1,6 @@
-import { type ForeignRow, type NotificationRow, TOLD_COLUMNS, UPDATED_BY } from './notification.ts';
-import { randomToken } from './queue-message.ts';
-import { cameBackOf, endOf } from './work-index.ts';
+import { type ForeignRow, GIVEN_COLUMNS, type NotificationRow, TOLD_COLUMNS, UPDATED_BY } from './notification.ts';
+import { type QueueMessage, randomToken } from './queue-message.ts';
+import { cameBackOf, endOf, workQueuePrefix } from './work-index.ts';
 
 export interface RowChange {
   readonly set: Partial<NotificationRow>;
@@ -139,6 +139,14 @@ export type Comparison = '=' | '<>' | '<' | '<=' | '>' | '>=' | 'begins_with';
  */
 export type Guard = readonly (readonly [column: string, is: Comparison | `absent or ${Comparison}`, value: unknown])[];
 
+/** Columns that say how far a row has come. Each claim changes `last_attempt`, so a claim in between is noticed. */
+export const STATE_COLUMNS = [
+  'send_status',
+  'last_attempt',
+  'work_queue',
+  'work_at',
+] as const satisfies readonly (keyof NotificationRow)[];
+
 /** The columns are as they were read. Reading a row that was never attempted supplies −1 for its `last_attempt`. */
 export function asRead<C extends string>(row: Readonly<Partial<Record<C, unknown>>>, columns: readonly C[]): Guard {
   return columns.map((column) => [
@@ -166,3 +174,53 @@ export const ofTime = (updated_at: string | null): Guard => [['updated_at', '=',
 
 /** There is an item, which has this column. */
 export const isThere = (column: string): Guard => [[column, '<>', undefined]];
+
+/** For claims by a plan: also what the plan reads and others may write without a change of state. */
+export const CLAIM_COLUMNS = [
+  ...STATE_COLUMNS,
+  'delivery_by_attempt',
+  'give_up',
+  'is_deleted',
+] as const satisfies readonly (keyof NotificationRow)[];
+
+/**
+ * What a plan for a row depends on. Content that its writer puts into the row between the read and the claim stops the
+ * claim: what is stored would go to the former recipient.
+ */
+export function asPlanned(row: NotificationRow): Guard {
+  const read: Readonly<Record<string, unknown>> = { ...row };
+  const absent = GIVEN_COLUMNS.filter((column) => (read[column] ?? null) === null);
+  return [...asRead(read, CLAIM_COLUMNS), ...asRead({}, absent)];
+}
+
+/** A row that is due as its message says, that nobody sends, and that has an attempt left. */
+export function claimable({ priority, due, channel, tenant_id }: QueueMessage): Guard {
+  return [
+    ['work_queue', 'begins_with', workQueuePrefix('due', priority)],
+    ['work_at', '=', due],
+    ['send_status', '<>', 'SENDING'],
+    ['send_status', '<>', 'SUCCESS'],
+    ['attempts_left', '>', 0],
+    ['channel', '=', channel],
+    ['tenant_id', '=', tenant_id],
+  ];
+}
+
+/**
+ * The claim that the row was read with is the latest one. Its number alone does not tell: a row that its writer puts anew
+ * counts from the beginning. A send that its producer reports has no token.
+ */
+function underItsClaim({ last_attempt, claim_id }: NotificationRow): Guard {
+  const claim: Guard = asRead({ send_status: 'SENDING', last_attempt }, ['send_status', 'last_attempt']);
+  return claim_id === undefined ? claim : [...claim, ['claim_id', '=', claim_id]];
+}
+
+/**
+ * The same for a settlement. What stops a notification leaves nothing that sends it again: that waits for no content which
+ * its writer has put into the row since the claim. A condition on absent columns needs a request of its own, so a row that
+ * keeps a letter does without.
+ */
+export function settledBy(row: NotificationRow, { set, remove = [] }: RowChange): Guard {
+  const stops = set.failure_reason !== undefined && set.failure_reason !== 'CANCELLED' && remove.includes('work_queue');
+  return stops ? [...underItsClaim(row), ...asRead<string>({ ...row }, GIVEN_COLUMNS)] : underItsClaim(row);
+}

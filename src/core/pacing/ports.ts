@@ -1,4 +1,4 @@
-import type { ChoiceOfIntegration, Delivery, ProviderGate } from '../delivery/ports.ts';
+import type { Delivery, ProviderGate } from '../delivery/ports.ts';
 import type { NotificationRow } from '../model/notification.ts';
 import type { ReceivedMessage } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
@@ -34,7 +34,9 @@ export interface AdmissionDeps {
    * Whether a row's tenant may use its integration, as far as that is known. If not, its attempt is refused without
    * asking the provider: it takes nothing of the budget or the breaker of those who may. Never rejects.
    */
-  readonly mayUse: (owner: Pick<Delivery, 'tenant_id' | ChoiceOfIntegration>) => Promise<boolean>;
+  readonly mayUse: (
+    owner: Pick<Delivery, 'tenant_id' | 'integration_config_id' | 'chosen_by_tenant'>,
+  ) => Promise<boolean>;
   /** The row of a message as it is now, if it is to be claimed for a send. */
   readonly rowToSend: (received: ReceivedMessage) => Promise<NotificationRow | undefined>;
   readonly policy: RetryPolicy;

@@ -1,6 +1,6 @@
 import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { contentItem } from '../../../src/adapters/dynamodb/delivery/content-store.ts';
+import { contentItem } from '../../../src/adapters/dynamodb/delivery/content-items.ts';
 import { toItem } from '../../../src/adapters/dynamodb/table/item.ts';
 import { queueCounts } from '../../../src/adapters/sqs/lanes.ts';
 import { deadRow, type Operations, startOperations, storedRow } from '../../support/cli/operations.ts';

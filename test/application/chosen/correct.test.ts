@@ -1,7 +1,7 @@
 import { PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { contentItem, createContentStore } from '../../../src/adapters/dynamodb/delivery/content-store.ts';
-import { createRecordStore } from '../../../src/adapters/dynamodb/delivery/delivery-stores.ts';
+import { contentItem } from '../../../src/adapters/dynamodb/delivery/content-items.ts';
+import { createContentStore, createRecordStore } from '../../../src/adapters/dynamodb/delivery/delivery-stores.ts';
 import { fallbackAttributes, lifeOf } from '../../../src/adapters/dynamodb/delivery/successor-store.ts';
 import { createCorrectionStore } from '../../../src/adapters/dynamodb/operator/correction-store.ts';
 import { toItem } from '../../../src/adapters/dynamodb/table/item.ts';

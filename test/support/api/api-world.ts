@@ -9,7 +9,7 @@ import { memberRoutes, newsletterRoutes } from '../../../functions/shared/api/ne
 import { notificationRoutes } from '../../../functions/shared/api/notification-routes.ts';
 import { tokenRoutes } from '../../../functions/shared/api/token-routes.ts';
 import { createApiKeyStore, newApiKey } from '../../../src/adapters/api-keys/api-key.ts';
-import { readNotes } from '../../../src/adapters/dynamodb/delivery/content-store.ts';
+import { readNotes } from '../../../src/adapters/dynamodb/delivery/content-items.ts';
 import { createRecordStore, readRecords } from '../../../src/adapters/dynamodb/delivery/delivery-stores.ts';
 import { createOperatorRows } from '../../../src/adapters/dynamodb/delivery/guarded-rows.ts';
 import { createShardMark } from '../../../src/adapters/dynamodb/indexing/shard-mark.ts';

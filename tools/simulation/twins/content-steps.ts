@@ -1,4 +1,4 @@
-import { notLater, sequenceValue } from '../../../src/adapters/dynamodb/delivery/content-store.ts';
+import { notLater, sequenceValue } from '../../../src/adapters/dynamodb/delivery/content-items.ts';
 import { CHANGE_TRIES } from '../../../src/core/delivery/ports.ts';
 import {
   type ContentOwner,

@@ -1,6 +1,4 @@
-import * as stores from '../../../src/adapters/dynamodb/delivery/delivery-stores.ts';
 import * as guarded from '../../../src/adapters/dynamodb/delivery/guarded-rows.ts';
-import { STATE_COLUMNS } from '../../../src/adapters/dynamodb/table/item.ts';
 import {
   type ClaimStore,
   type ContentStore,
@@ -22,7 +20,7 @@ import type {
   RetryRecord,
 } from '../../../src/core/model/notification.ts';
 import * as changes from '../../../src/core/model/row-change.ts';
-import { asRead, type Guard, type RowChange } from '../../../src/core/model/row-change.ts';
+import { asRead, type Guard, type RowChange, STATE_COLUMNS } from '../../../src/core/model/row-change.ts';
 import { maskedWords } from '../../../src/core/model/text.ts';
 import type { Clock } from '../../../src/core/model/time.ts';
 import type { CorrectionStore } from '../../../src/core/operator/correct.ts';
@@ -61,7 +59,7 @@ export class MemoryTables implements IndexStore {
       const stored = this.log.get(log_id);
       // DynamoDB refuses arithmetic on anything but a number.
       const canCount = COUNTED.every((counter) => typeof stored?.[counter] === 'number');
-      if (!canCount || !holds(stores.claimable(message), stored))
+      if (!canCount || !holds(changes.claimable(message), stored))
         return { claimed: row.send_status === 'SENDING' && row.claim_id === claim_id, row };
       const { send_attempts, attempts_left: left, last_attempt } = row;
       const counted = { send_attempts: send_attempts + 1, attempts_left: left - 1, last_attempt: last_attempt + 1 };
@@ -71,9 +69,9 @@ export class MemoryTables implements IndexStore {
       return claimed === undefined ? { claimed: false } : { claimed: true, row: claimed };
     },
     read: async (log_id) => this.row(log_id),
-    change: (was, change) => this.#change(was, change, stores.asPlanned(was)),
+    change: (was, change) => this.#change(was, change, changes.asPlanned(was)),
     settle: async (claimed, change) => {
-      if (this.#write(claimed.log_id, this.#stamped(claimed, change), stores.settledBy(claimed, change))) return true;
+      if (this.#write(claimed.log_id, this.#stamped(claimed, change), changes.settledBy(claimed, change))) return true;
       const row = this.row(claimed.log_id);
       return row !== undefined && changes.wasSettled(row, claimed, change);
     },
@@ -112,7 +110,7 @@ export class MemoryTables implements IndexStore {
       if (recipient !== undefined) this.#maskRecords(log_id);
       const recipient_hash = recipient && `hash of ${tenant_id}/${recipient}`;
       const change = { set: { ...set, ...(recipient_hash && { recipient_hash }) }, ...(remove && { remove }) };
-      if (!this.#write(log_id, this.#stamped(was, change), stores.asPlanned(was))) {
+      if (!this.#write(log_id, this.#stamped(was, change), changes.asPlanned(was))) {
         const row = this.row(log_id);
         return row !== undefined && changes.wasApplied(row, change);
       }

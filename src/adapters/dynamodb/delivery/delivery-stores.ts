@@ -1,18 +1,32 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { RECORD_CALL_MS } from '../../../core/delivery/policy/attempt-times.ts';
-import type { ClaimStore, RecordStore } from '../../../core/delivery/ports.ts';
+import { CONTENT_CALL_MS, RECORD_CALL_MS } from '../../../core/delivery/policy/attempt-times.ts';
+import {
+  type ClaimStore,
+  type ContentStore,
+  ContentUnreadableError,
+  type RecordStore,
+} from '../../../core/delivery/ports.ts';
 import { isStored, RECORD_GUARD } from '../../../core/delivery/retry-record.ts';
 import {
-  CONTENT_COLUMNS,
-  FALLBACK_COLUMNS,
+  type MessageFormat,
+  type NotificationContent,
   type NotificationRow,
   type RetryRecord,
+  SEALED,
 } from '../../../core/model/notification.ts';
-import type { QueueMessage } from '../../../core/model/queue-message.ts';
-import { asRead, type Guard, type RowChange, stamped, wasApplied, wasSettled } from '../../../core/model/row-change.ts';
+import {
+  asPlanned,
+  asRead,
+  claimable,
+  type Guard,
+  type RowChange,
+  settledBy,
+  stamped,
+  wasApplied,
+  wasSettled,
+} from '../../../core/model/row-change.ts';
 import { maskedWords } from '../../../core/model/text.ts';
 import { type Clock, expiresAt } from '../../../core/model/time.ts';
-import { workQueuePrefix } from '../../../core/model/work-index.ts';
 import {
   GatheredError,
   gather,
@@ -22,8 +36,9 @@ import {
   type SendsUnderWay,
   withinLimit,
 } from '../../batching/gather.ts';
-import { STATE_COLUMNS, toItem, toNotificationRow, toRetryRecord, toValue } from '../table/item.ts';
-import { createRowReader, getItem, queryAll } from '../table/reads.ts';
+import { type Sealer, SealRefusedError } from '../../sealing/sealer.ts';
+import { type Item, toItem, toNotificationRow, toRetryRecord, toValue } from '../table/item.ts';
+import { createRowReader, getItem, itemReader, queryAll, readItem } from '../table/reads.ts';
 import {
   createGuardedUpdates,
   executeStatements,
@@ -32,59 +47,7 @@ import {
   MAX_STATEMENTS,
   whereOf,
 } from '../table/statements.ts';
-import { putGuarded, type StatementResult } from '../table/writes.ts';
-
-/** For claims by a plan: also what the plan reads and others may write without a change of state. */
-export const CLAIM_COLUMNS = [
-  ...STATE_COLUMNS,
-  'delivery_by_attempt',
-  'give_up',
-  'is_deleted',
-] as const satisfies readonly (keyof NotificationRow)[];
-
-export const CONTENT = [...CONTENT_COLUMNS, ...FALLBACK_COLUMNS] as const;
-
-/** A row that is due as its message says, that nobody sends, and that has an attempt left. */
-export function claimable({ priority, due, channel, tenant_id }: QueueMessage): Guard {
-  return [
-    ['work_queue', 'begins_with', workQueuePrefix('due', priority)],
-    ['work_at', '=', due],
-    ['send_status', '<>', 'SENDING'],
-    ['send_status', '<>', 'SUCCESS'],
-    ['attempts_left', '>', 0],
-    ['channel', '=', channel],
-    ['tenant_id', '=', tenant_id],
-  ];
-}
-
-/**
- * What a plan for a row depends on. Content that its writer puts into the row between the read and the claim stops the
- * claim: what is stored would go to the former recipient.
- */
-export function asPlanned(row: NotificationRow): Guard {
-  const read: Readonly<Record<string, unknown>> = { ...row };
-  const absent = CONTENT.filter((column) => (read[column] ?? null) === null);
-  return [...asRead(read, CLAIM_COLUMNS), ...asRead({}, absent)];
-}
-
-/**
- * The claim that the row was read with is the latest one. Its number alone does not tell: a row that its writer puts anew
- * counts from the beginning. A send that its producer reports has no token.
- */
-function underItsClaim({ last_attempt, claim_id }: NotificationRow): Guard {
-  const claim: Guard = asRead({ send_status: 'SENDING', last_attempt }, ['send_status', 'last_attempt']);
-  return claim_id === undefined ? claim : [...claim, ['claim_id', '=', claim_id]];
-}
-
-/**
- * The same for a settlement. What stops a notification leaves nothing that sends it again: that waits for no content which
- * its writer has put into the row since the claim. A condition on absent columns needs a request of its own, so a row that
- * keeps a letter does without.
- */
-export function settledBy(row: NotificationRow, { set, remove = [] }: RowChange): Guard {
-  const stops = set.failure_reason !== undefined && set.failure_reason !== 'CANCELLED' && remove.includes('work_queue');
-  return stops ? [...underItsClaim(row), ...asRead<string>({ ...row }, CONTENT)] : underItsClaim(row);
-}
+import { putGuarded, type StatementResult, updateItem } from '../table/writes.ts';
 
 interface Claim {
   readonly log_id: string;
@@ -196,6 +159,61 @@ export function createRecordStore(client: DynamoDBClient, table: string, sends?:
 }
 
 const inTime = <T>(call: Promise<T>) => withinLimit(call, RECORD_CALL_MS, 'RetryLog');
+
+/** Row and content are stored with the same end. */
+const DAY_SECONDS = 86_400;
+
+/** ContentStore on NotificationContent. The stored recipient is encrypted and bound to its tenant and log_id. */
+export function createContentStore(client: DynamoDBClient, table: string, sealer: Sealer): ContentStore {
+  const get = itemReader(client, table, { consistent: false });
+  async function read(owner: Parameters<ContentStore['read']>[0]): Promise<NotificationContent> {
+    const found = await get(owner.log_id);
+    // The cheaper, eventually consistent read may not see content that was written a moment ago, but that of a life before.
+    const isOfThisLife = found !== undefined && Number(found['life']?.N ?? 0) === (owner.life ?? 0);
+    const item = isOfThisLife ? found : await readItem(client, table, owner.log_id);
+    const recipient = item?.['encrypted_recipient']?.S;
+    const body = bodyOf(item);
+    if (recipient === undefined || body === undefined) {
+      throw new ContentUnreadableError('NotificationContent has no recipient or body for this notification.');
+    }
+    const { log_id, expires_at = 0 } = owner;
+    // A redrive near the end has extended the row. The send needs no success of it: the next attempt tries again.
+    if (expires_at - Number(item?.['expires_at']?.N ?? expires_at) > DAY_SECONDS)
+      await updateItem(client, table, { log_id: { S: log_id } }, { set: { expires_at } }, [
+        [['expires_at', '<', expires_at]],
+      ]).catch(() => {});
+    return {
+      recipient: await open(sealer, owner, recipient),
+      body,
+      format: (item?.['message_format']?.S ?? 'PLAIN') as MessageFormat,
+      ...(item?.['subject']?.S && { subject: item['subject'].S }),
+    };
+  }
+
+  return { read: (owner) => withinLimit(read(owner), CONTENT_CALL_MS, 'NotificationContent or the key service') };
+}
+
+async function open(
+  sealer: Sealer,
+  { tenant_id, log_id }: Pick<NotificationRow, 'tenant_id' | 'log_id'>,
+  sealed: string,
+): Promise<string> {
+  try {
+    return await sealer.open({ tenant_id, purpose: SEALED.recipients, id: log_id }, sealed);
+  } catch (cause) {
+    if (cause instanceof SealRefusedError) throw new ContentUnreadableError(cause.message, { cause });
+    throw cause;
+  }
+}
+
+/** No stored body is larger: an item of DynamoDB has at most 400 KB, and each body came from an item. */
+const MAX_BODY_BYTES = 1024 * 1024;
+
+function bodyOf(item: Item | undefined): string | undefined {
+  const deflated = item?.['message_body_deflated']?.B;
+  if (deflated === undefined) return item?.['message_body']?.S;
+  return process.getBuiltinModule('node:zlib').inflateRawSync(deflated, { maxOutputLength: MAX_BODY_BYTES }).toString();
+}
 
 /** All retry records of a notification, in the order of the attempts. */
 export async function readRecords(client: DynamoDBClient, table: string, log_id: string): Promise<RetryRecord[]> {

@@ -3,13 +3,20 @@ import type { RowStore } from '../../../core/delivery/ports.ts';
 import { CANCELLATION } from '../../../core/delivery/transitions/without-attempt.ts';
 import type { EventRows } from '../../../core/delivery-events/apply-delivery-event.ts';
 import type { NotificationRow } from '../../../core/model/notification.ts';
-import { asRead, type Guard, type RowChange, stamped, wasApplied } from '../../../core/model/row-change.ts';
+import { GIVEN_COLUMNS } from '../../../core/model/notification.ts';
+import {
+  asRead,
+  CLAIM_COLUMNS,
+  type Guard,
+  type RowChange,
+  STATE_COLUMNS,
+  stamped,
+  wasApplied,
+} from '../../../core/model/row-change.ts';
 import type { Clock } from '../../../core/model/time.ts';
-import { STATE_COLUMNS } from '../table/item.ts';
 import { createRowReader } from '../table/reads.ts';
 import { createGuardedUpdates } from '../table/statements.ts';
 import { conditionOf, transact, updateExpression } from '../table/writes.ts';
-import { CLAIM_COLUMNS, CONTENT } from './delivery-stores.ts';
 
 /**
  * For delivery events: two of them can come at once, in one millisecond, and neither changes the row's state. What its
@@ -18,7 +25,7 @@ import { CLAIM_COLUMNS, CONTENT } from './delivery-stores.ts';
 export const EVENT_COLUMNS = [...CLAIM_COLUMNS, 'updated_at', 'next_life'] as const;
 
 /** For an erasure: what its writer puts into the row between the read and the write is another recipient's. */
-export const ERASED_COLUMNS = [...STATE_COLUMNS, ...CONTENT] as const;
+export const ERASED_COLUMNS = [...STATE_COLUMNS, ...GIVEN_COLUMNS] as const;
 
 /** The columns of a row as they were found, and what events have shown: while it is sent, and later ones, that is noted without a change of its state. */
 export function asFound(row: NotificationRow, columns: readonly string[]): Guard {

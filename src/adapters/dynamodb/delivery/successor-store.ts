@@ -10,7 +10,7 @@ import { recipientHash } from '../../signing/hashed-ids.ts';
 import { type Item, toItem, toNotificationRow, toValue } from '../table/item.ts';
 import { getItems, readItem } from '../table/reads.ts';
 import { putGuarded } from '../table/writes.ts';
-import { bodyAttribute, sealRecipient, sequenceValue } from './content-store.ts';
+import { bodyAttribute, sealRecipient, sequenceValue } from './content-items.ts';
 
 /** The attributes that the content of a successor has in common with that of its predecessor. */
 const COPIED = ['tenant_id', 'subject', 'message_format', 'message_body', 'message_body_deflated'] as const;

@@ -22,7 +22,7 @@ import { asRead, type Guard, NEW, turnOf } from '../../../core/model/row-change.
 import { maskedWords } from '../../../core/model/text.ts';
 import { type Sealer, SealRefusedError } from '../../sealing/sealer.ts';
 import { recipientHash } from '../../signing/hashed-ids.ts';
-import { asStored, contentItem, notLater, storedSequence } from '../delivery/content-store.ts';
+import { asStored, contentItem, notLater, storedSequence } from '../delivery/content-items.ts';
 import { maskRecords } from '../delivery/delivery-stores.ts';
 import { amendedItem, fallbackAttributes, lifeOf, type Owned, placed } from '../delivery/successor-store.ts';
 import type { Item } from '../table/item.ts';

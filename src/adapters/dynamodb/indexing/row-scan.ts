@@ -2,7 +2,7 @@ import { type DynamoDBClient, PutItemCommand, ScanCommand } from '@aws-sdk/clien
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { ProgressStore, RowScan, ScanProgress } from '../../../core/indexing/reconcile.ts';
 import { CONTENT_COLUMNS, FALLBACK_COLUMNS, UPDATED_BY } from '../../../core/model/notification.ts';
-import { storedSequence } from '../delivery/content-store.ts';
+import { storedSequence } from '../delivery/content-items.ts';
 import { type Item, toForeignRow, toItem } from '../table/item.ts';
 import { getItem, itemsOf, readItem } from '../table/reads.ts';
 import type { IndexStoreOptions } from './index-store.ts';

@@ -4,7 +4,7 @@ import type { ReportStore } from '../../../core/intake/report-failure.ts';
 import { type Guard, NEW, turnOf } from '../../../core/model/row-change.ts';
 import type { Clock } from '../../../core/model/time.ts';
 import { recipientHash } from '../../signing/hashed-ids.ts';
-import { contentItem } from '../delivery/content-store.ts';
+import { contentItem } from '../delivery/content-items.ts';
 import { createClaimStore } from '../delivery/delivery-stores.ts';
 import { fallbackAttributes } from '../delivery/successor-store.ts';
 import { createIndexStore, type IndexStoreOptions } from '../indexing/index-store.ts';

@@ -1,11 +1,11 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { type RowChange, stamped } from '../../../core/model/row-change.ts';
+import { asPlanned, type RowChange, stamped } from '../../../core/model/row-change.ts';
 import { type Clock, expiresAt } from '../../../core/model/time.ts';
 import type { CorrectionStore } from '../../../core/operator/correct.ts';
 import type { Sealer } from '../../sealing/sealer.ts';
 import { recipientHash } from '../../signing/hashed-ids.ts';
-import { asStored, storedSequence } from '../delivery/content-store.ts';
-import { asPlanned, maskRecords } from '../delivery/delivery-stores.ts';
+import { asStored, storedSequence } from '../delivery/content-items.ts';
+import { maskRecords } from '../delivery/delivery-stores.ts';
 import { amendedItem } from '../delivery/successor-store.ts';
 import { createRowReader, readItem } from '../table/reads.ts';
 import { conditionOf, transact, updateExpression } from '../table/writes.ts';

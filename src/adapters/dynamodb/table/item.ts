@@ -1,14 +1,7 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import { marshall, NumberValueImpl, unmarshall } from '@aws-sdk/util-dynamodb';
 import type { ForeignRow, NotificationRow, RetryRecord } from '../../../core/model/notification.ts';
-
-/** Columns that say how far a row has come. Each claim changes `last_attempt`, so a claim in between is noticed. */
-export const STATE_COLUMNS = [
-  'send_status',
-  'last_attempt',
-  'work_queue',
-  'work_at',
-] as const satisfies readonly (keyof NotificationRow)[];
+import { STATE_COLUMNS } from '../../../core/model/row-change.ts';
 
 export type Item = Record<string, AttributeValue>;
 

@@ -1,7 +1,6 @@
 import { type AttributeValue, PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createContentStore } from '../../../../src/adapters/dynamodb/delivery/content-store.ts';
-import { createRecordStore } from '../../../../src/adapters/dynamodb/delivery/delivery-stores.ts';
+import { createContentStore, createRecordStore } from '../../../../src/adapters/dynamodb/delivery/delivery-stores.ts';
 import { createSuccessorStore } from '../../../../src/adapters/dynamodb/delivery/successor-store.ts';
 import { createIndexStore } from '../../../../src/adapters/dynamodb/indexing/index-store.ts';
 import { createIntakeStore } from '../../../../src/adapters/dynamodb/intake/intake-store.ts';

@@ -6,7 +6,7 @@ import {
   type UpdateItemCommandInput,
 } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createContentStore } from '../../../../src/adapters/dynamodb/delivery/content-store.ts';
+import { createContentStore } from '../../../../src/adapters/dynamodb/delivery/delivery-stores.ts';
 import { createIndexStore } from '../../../../src/adapters/dynamodb/indexing/index-store.ts';
 import { createKmsKeyWrap } from '../../../../src/adapters/kms/kms-key-wrap.ts';
 import { createDataKeyStore } from '../../../../src/adapters/sealing/data-keys.ts';

@@ -1,6 +1,6 @@
 import { DeleteItemCommand, PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { contentItem } from '../../../../src/adapters/dynamodb/delivery/content-store.ts';
+import { contentItem } from '../../../../src/adapters/dynamodb/delivery/content-items.ts';
 import { createIntakeStore } from '../../../../src/adapters/dynamodb/intake/intake-store.ts';
 import { toForeignRow, toItem } from '../../../../src/adapters/dynamodb/table/item.ts';
 import { recipientHash } from '../../../../src/adapters/signing/hashed-ids.ts';

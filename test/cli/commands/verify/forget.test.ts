@@ -1,7 +1,7 @@
 import { PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Deployment } from '../../../../src/adapters/deployment/deployment.ts';
-import { contentItem } from '../../../../src/adapters/dynamodb/delivery/content-store.ts';
+import { contentItem } from '../../../../src/adapters/dynamodb/delivery/content-items.ts';
 import { fallbackAttributes } from '../../../../src/adapters/dynamodb/delivery/successor-store.ts';
 import { createIndexStore } from '../../../../src/adapters/dynamodb/indexing/index-store.ts';
 import { createIntakeStore } from '../../../../src/adapters/dynamodb/intake/intake-store.ts';
