@@ -14,7 +14,7 @@ function volumeOf(name: string) {
 
 it.each([
   ['verify-at-size', SIZE],
-  ['replay-at-size', SIZE / 10],
+  ['replay-at-size', Math.max(5_000, SIZE / 10)],
   ['shared-fallback-forgotten', Math.min(SIZE, 100_000)],
   ['status-of-a-large-mailing', Math.min(SIZE / 10, MOST_BATCHES)],
   ['backlog-5-million', SIZE],
