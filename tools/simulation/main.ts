@@ -48,6 +48,7 @@ async function simulateOne(scenario: NamedScenario, { notifications, seed }: Sim
     progress.update({ verb: `${scenario.name}: finished`, done, total, summary: timeLeft(share, Date.now() - began) });
   };
   const shown = await run();
+  update(total);
   const { user, system } = process.cpuUsage(cpu);
   return { ...shown, cpu_seconds: (user + system) / 1e6, peak_mb };
 

@@ -120,7 +120,11 @@ export async function measureVolume(
     cpu_seconds: rounded(volume.cpu_seconds),
     heap_mb: rounded(volume.heap_mb),
     cost: costOf({ sources: [], allQueues: () => queues }, volume.used, count),
-    budgets: budgets.map(([what, value, at_most]): BudgetResult => ({ what, value, at_most, met: value <= at_most })),
+    budgets: budgets.map(([what, found, at_most]): BudgetResult => {
+      // Of few items, what is taken off for all of them is more than there is.
+      const value = Math.max(0, found);
+      return { what, value, at_most, met: value <= at_most };
+    }),
   };
 }
 
