@@ -46,7 +46,7 @@ export const handler = bindFunction(apiEmailsEnv, (env, observability) => {
     sealing,
     candidates: createCandidateReader(members, sealing),
     exclusions: createLateExclusions(members, sealing),
-    pacing: createSendPacing(createPacer('email', env, client, observability), { clock, pause }),
+    pacing: createSendPacing(createPacer('email', env, client, { ...observability, clock }), { clock, pause }),
     pause,
     countTests: createTestCounts(client, env.PIPELINE_STATE_TABLE),
     parts: loadedOnUse<PartSegments>(async () => (await postRenderer()).createPartSegments(), 'of'),

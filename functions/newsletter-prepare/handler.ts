@@ -5,7 +5,7 @@ import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member
 import { createWarmingStore } from '../../src/adapters/dynamodb/newsletter/warming-store.ts';
 import { createCandidateReader } from '../../src/adapters/nql/candidate-reader.ts';
 import { createMemberSealing } from '../../src/adapters/recipient/member-sealing.ts';
-import { parsePrepareMessage } from '../../src/adapters/sqs/newsletter-messages.ts';
+import { prepareMessage } from '../../src/adapters/sqs/newsletter-messages.ts';
 import { continueDryRun, type RequestDryRunDeps } from '../../src/core/newsletter/lifecycle/dry-run.ts';
 import { countEmail, type StartDeps, startEmail } from '../../src/core/newsletter/lifecycle/start.ts';
 import type { PrepareMessage } from '../../src/core/newsletter/model/email-message.ts';
@@ -35,7 +35,7 @@ export function createHandler(deps: PrepareFunctionDeps, observability: Pick<Obs
     }
     logger.info('email job', { email_id, ...(await startEmail(email_id, { ...deps, remaining_ms })) });
   };
-  return messageHandler(parsePrepareMessage, run, observability);
+  return messageHandler(prepareMessage, run, observability);
 }
 
 export const handler = bindFunction(newsletterPrepareEnv, (env, observability) => {

@@ -5,8 +5,8 @@ import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member
 import { createNewsletterStore } from '../../src/adapters/dynamodb/newsletter/newsletter-store.ts';
 import { createWarmingStore } from '../../src/adapters/dynamodb/newsletter/warming-store.ts';
 import { createMemberSealing, withRecentHashes } from '../../src/adapters/recipient/member-sealing.ts';
-import { parseSendMessage } from '../../src/adapters/sqs/newsletter-messages.ts';
 import { unsubscribeToken } from '../../src/adapters/unsubscribe/unsubscribe-link.ts';
+import { sendMessage } from '../../src/adapters/sqs/newsletter-messages.ts';
 import { continueResolve } from '../../src/core/newsletter/lifecycle/resolve.ts';
 import { CHUNK_SIZE } from '../../src/core/newsletter/model/batch.ts';
 import type { SendMessage } from '../../src/core/newsletter/model/email-message.ts';
@@ -47,7 +47,7 @@ export function createHandler(
     if (uncertain > 0 && report.result === 'submitted') count(metrics, 'NewsletterUncertain', uncertain);
     logger.info('batch', { email_id, batch_id, ...report });
   };
-  return messageHandler(parseSendMessage, run, observability);
+  return messageHandler(sendMessage, run, observability);
 }
 
 export const handler = bindFunction(newsletterSendEnv, (env, observability) => {
@@ -68,7 +68,7 @@ export const handler = bindFunction(newsletterSendEnv, (env, observability) => {
       'send',
     ),
     // The budget of e-mail, which newsletters share with single mails.
-    pacing: createSendPacing(createPacer('email', env, client, observability, readAccountLimits), shared),
+    pacing: createSendPacing(createPacer('email', env, client, { ...observability, clock }, readAccountLimits), shared),
     warming: createWarming(createWarmingStore(client, env.PIPELINE_STATE_TABLE, clock), clock),
     exclusions: createLateExclusions(createMemberStore(client, env.MEMBERS_TABLE, clock), sealing),
     renderings: loadedOnUse<Renderings>(

@@ -21,7 +21,7 @@ import { ReceiverPacer } from '../../../src/core/pacing/receiver-pacer.ts';
 import { createDynamoDb, pipelineState } from '../runtime/clients/dynamodb.ts';
 import type { senderEnv } from '../runtime/env.ts';
 import type { Observability } from '../runtime/observability.ts';
-import type { PacerEnv } from '../runtime/pacer.ts';
+import type { PacerEnv, PacerPorts } from '../runtime/pacer.ts';
 import { createSecretsAndKeys } from '../runtime/secrets-and-keys.ts';
 import { bindChannel, type ChannelPorts, gatheredBudgets } from './channel-function.ts';
 
@@ -29,12 +29,7 @@ type SenderEnv = v.InferOutput<typeof senderEnv>;
 
 interface Provider extends Pick<ChannelPorts, 'sender' | 'receiver' | 'addressedBy'> {
   /** The budget that everything shares; for e-mail only. */
-  readonly account?: (
-    channel: Channel,
-    env: PacerEnv,
-    dynamodb: DynamoDBClient,
-    observability: Pick<Observability, 'logger'>,
-  ) => Pacer;
+  readonly account?: (channel: Channel, env: PacerEnv, dynamodb: DynamoDBClient, ports: PacerPorts) => Pacer;
 }
 
 /** The handler of a channel's function, on the tables, queues and secrets that the environment names. */
@@ -114,6 +109,9 @@ export function stateOnAws(
   });
   return {
     breakers: createBreakerStore(state, env.PIPELINE_STATE_TABLE, clock),
-    budgets: gatheredBudgets({ pacer: account?.(channel, env, dynamodb, observability), receivers }),
+    budgets: gatheredBudgets({
+      pacer: account?.(channel, env, dynamodb, { logger: observability.logger, clock }),
+      receivers,
+    }),
   };
 }

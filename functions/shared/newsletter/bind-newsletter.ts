@@ -7,6 +7,7 @@ import type * as v from 'valibot';
 import { loadedOnUse } from '../../../src/adapters/batching/gather.ts';
 import { createBatchStore } from '../../../src/adapters/dynamodb/newsletter/batch-store.ts';
 import { createEmailStore } from '../../../src/adapters/dynamodb/newsletter/email-store.ts';
+import { parseMessage } from '../../../src/adapters/sqs/message-bodies.ts';
 import type { NewsletterQueueUrls } from '../../../src/adapters/sqs/newsletter-queues.ts';
 import { DEFAULT_JOB_LIMITS, withRetries } from '../../../src/core/newsletter/model/job-limits.ts';
 import type { JobEvent, JobLog, NewsletterQueues } from '../../../src/core/newsletter/model/ports.ts';
@@ -63,13 +64,13 @@ export type TimeLeft = Pick<Context, 'getRemainingTimeInMillis'>;
  * goes to the dead letters; the clock has the work done again meanwhile.
  */
 export function messageHandler<Message>(
-  parse: (body: string) => Message,
+  schema: v.GenericSchema<unknown, Message>,
   run: (message: Message, remaining_ms: () => number) => Promise<void>,
   { logger }: Pick<Observability, 'logger'>,
 ) {
   const handle = async ({ messageId, body }: SQSRecord, context: TimeLeft): Promise<boolean> => {
     try {
-      await run(parse(body), () => context.getRemainingTimeInMillis());
+      await run(parseMessage(schema, body), () => context.getRemainingTimeInMillis());
       return true;
     } catch (error) {
       logger.error('message failed; it comes back', { message_id: messageId, error: error as Error });

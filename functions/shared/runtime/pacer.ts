@@ -2,6 +2,7 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { PacingConfig } from '../../../src/adapters/deployment/settings-json.ts';
 import { createPacingStore } from '../../../src/adapters/dynamodb/pacing/pacing-store.ts';
 import type { Channel } from '../../../src/core/model/channels.ts';
+import type { Clock } from '../../../src/core/model/time.ts';
 import type { AccountLimits } from '../../../src/core/pacing/account.ts';
 import { Pacer } from '../../../src/core/pacing/pacer.ts';
 import { pipelineState } from './clients/dynamodb.ts';
@@ -14,6 +15,10 @@ export interface PacerEnv {
   readonly PACING: PacingConfig;
 }
 
+export interface PacerPorts extends Pick<Observability, 'logger'> {
+  readonly clock: Clock;
+}
+
 /** Loads SES v2's client with the first reading: one instance reads every few minutes. */
 export const readAccountLimits = async () =>
   (await import('../../../src/adapters/email/account-limits.ts')).readAccountLimits();
@@ -23,7 +28,7 @@ export function createPacer(
   channel: Channel,
   { PIPELINE_STATE_TABLE, PACING }: PacerEnv,
   dynamodb: DynamoDBClient,
-  observability: Pick<Observability, 'logger'>,
+  { logger, clock }: PacerPorts,
   readLimits?: () => Promise<AccountLimits>,
 ): Pacer {
   const { workers, ...policy } = PACING;
@@ -31,10 +36,10 @@ export function createPacer(
     store: createPacingStore(pipelineState(dynamodb), PIPELINE_STATE_TABLE),
     channel,
     policy,
-    clock: () => new Date(),
+    clock,
     random: Math.random,
     workers,
     ...(readLimits && { readLimits }),
-    onFault: (error) => observability.logger.warn(ALONE, { error: error as Error }),
+    onFault: (error) => logger.warn(ALONE, { error: error as Error }),
   });
 }

@@ -5,6 +5,7 @@ import { createDataKeys, createSealer, type Sealer } from '../../../src/adapters
 import {
   createSecretsFileSource,
   FILE_INTEGRATION_PREFIX,
+  requiredSecret,
   type SecretSource,
 } from '../../../src/adapters/secrets/secret-source.ts';
 import { createSecretsManagerSource } from '../../../src/adapters/secrets/secrets-manager.ts';
@@ -57,24 +58,19 @@ function awsKeys(env: KeyEnv): Source {
       'make',
       'unwrap',
     ),
-    hashKey: () => required(secrets, RECIPIENT_HASH_SECRET ?? 'RECIPIENT_HASH_SECRET (not set)'),
-    unsubscribeSecret: () => required(secrets, UNSUBSCRIBE_SECRET ?? 'UNSUBSCRIBE_SECRET (not set)'),
+    hashKey: requiredSecret(secrets, RECIPIENT_HASH_SECRET ?? 'RECIPIENT_HASH_SECRET (not set)'),
+    unsubscribeSecret: requiredSecret(secrets, UNSUBSCRIBE_SECRET ?? 'UNSUBSCRIBE_SECRET (not set)'),
   };
 }
 
 function fileKeys(path: string): Source {
   const secrets = createSecretsFileSource(path);
+  const recipientKey = requiredSecret(secrets, 'recipient_key');
   return {
     secrets,
     integrationPrefix: () => FILE_INTEGRATION_PREFIX,
-    wrap: createLocalKeyWrap(async () => Buffer.from(await required(secrets, 'recipient_key'), 'base64')),
-    hashKey: () => required(secrets, 'recipient_hash_key'),
-    unsubscribeSecret: () => required(secrets, 'unsubscribe_key'),
+    wrap: createLocalKeyWrap(async () => Buffer.from(await recipientKey(), 'base64')),
+    hashKey: requiredSecret(secrets, 'recipient_hash_key'),
+    unsubscribeSecret: requiredSecret(secrets, 'unsubscribe_key'),
   };
-}
-
-async function required(secrets: SecretSource, name: string): Promise<string> {
-  const value = await secrets.get(name);
-  if (value === undefined) throw new Error(`The secret ${name} does not exist; the function needs it.`);
-  return value;
 }

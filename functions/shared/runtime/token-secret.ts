@@ -1,4 +1,4 @@
-import { createSecretsFileSource } from '../../../src/adapters/secrets/secret-source.ts';
+import { createSecretsFileSource, requiredSecret } from '../../../src/adapters/secrets/secret-source.ts';
 import { createSecretsManagerSource } from '../../../src/adapters/secrets/secrets-manager.ts';
 
 /** The secret that signs the tokens of web pages, cached for five minutes. It is first read when a token needs it. */
@@ -9,9 +9,5 @@ export function tokenSecret({
   const local = LOCAL_SECRETS_FILE !== undefined;
   const secrets = local ? createSecretsFileSource(LOCAL_SECRETS_FILE) : createSecretsManagerSource();
   const name = local ? 'token_key' : (TOKEN_SECRET ?? 'TOKEN_SECRET (not set)');
-  return async () => {
-    const value = await secrets.get(name);
-    if (value === undefined) throw new Error(`The secret ${name} does not exist; the function needs it for tokens.`);
-    return value;
-  };
+  return requiredSecret(secrets, name, 'for tokens');
 }

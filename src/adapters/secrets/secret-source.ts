@@ -12,6 +12,15 @@ export interface SecretSource {
   get(name: string, options?: { readonly fresh?: boolean }): Promise<string | undefined>;
 }
 
+/** Reads a secret that the function needs. @param purpose of the function, for people: `for tokens` */
+export function requiredSecret(secrets: SecretSource, name: string, purpose = ''): () => Promise<string> {
+  return async () => {
+    const value = await secrets.get(name);
+    if (value !== undefined) return value;
+    throw new Error(`The secret ${name} does not exist; the function needs it${purpose && ` ${purpose}`}.`);
+  };
+}
+
 /** Why a secret could not be read: access is denied, the file is malformed, or the source does not answer now. */
 export type SecretFault = 'denied' | 'malformed' | 'temporary';
 

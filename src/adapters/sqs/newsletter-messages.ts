@@ -2,13 +2,12 @@
 
 import * as v from 'valibot';
 import { type PrepareMessage, RESOLUTIONS, type SendMessage } from '../../core/newsletter/model/email-message.ts';
-import { parseMessage } from './message-bodies.ts';
 
 const id = v.pipe(v.string(), v.minLength(1), v.maxLength(100));
 const whole = v.pipe(v.number(), v.integer(), v.minValue(0));
 
 /** Unknown keys, which a later version may add, are ignored. */
-const prepareMessage = v.object({
+export const prepareMessage: v.GenericSchema<unknown, PrepareMessage> = v.object({
   version: v.literal(1),
   kind: v.picklist(['count', 'start', 'dry-run']),
   email_id: id,
@@ -22,7 +21,7 @@ const entryOutcome = v.object({
   message_id: v.exactOptional(v.string()),
 });
 
-const sendMessage = v.variant('kind', [
+export const sendMessage: v.GenericSchema<unknown, SendMessage> = v.variant('kind', [
   v.object({ version: v.literal(1), kind: v.literal('batch'), email_id: id, batch_id: id, slot: id }),
   v.object({
     version: v.literal(1),
@@ -41,7 +40,3 @@ const sendMessage = v.variant('kind', [
     outcome: v.object({ call_id: id, outcomes: v.array(entryOutcome), at: v.pipe(v.string(), v.isoTimestamp()) }),
   }),
 ]);
-
-export const parsePrepareMessage = (body: string): PrepareMessage => parseMessage(prepareMessage, body);
-
-export const parseSendMessage = (body: string): SendMessage => parseMessage(sendMessage, body);

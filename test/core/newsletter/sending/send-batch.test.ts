@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { parseSendMessage } from '../../../../src/adapters/sqs/newsletter-messages.ts';
+import { parseMessage } from '../../../../src/adapters/sqs/message-bodies.ts';
+import { sendMessage } from '../../../../src/adapters/sqs/newsletter-messages.ts';
 import { isoAfter } from '../../../../src/core/model/time.ts';
 import { advance } from '../../../../src/core/newsletter/lifecycle/advance.ts';
 import { retryEmail } from '../../../../src/core/newsletter/lifecycle/operate.ts';
@@ -568,7 +569,7 @@ describe('a batch in its slot', () => {
     const [record] = world.sends;
     const tried = { state: 'pending', tries: 1, reason: 'transient_failure' };
     expect(record).toMatchObject({ kind: 'record', outcome: { outcomes: [tried, tried] } });
-    expect(parseSendMessage(JSON.stringify(record))).toEqual(record);
+    expect(parseMessage(sendMessage, JSON.stringify(record))).toEqual(record);
   });
 
   it('never begins a call after its claim took too long to write', async () => {
