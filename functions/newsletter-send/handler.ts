@@ -5,7 +5,7 @@ import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member
 import { createNewsletterStore } from '../../src/adapters/dynamodb/newsletter/newsletter-store.ts';
 import { createWarmingStore } from '../../src/adapters/dynamodb/newsletter/warming-store.ts';
 import { createMemberSealing, withRecentHashes } from '../../src/adapters/recipient/member-sealing.ts';
-import { unsubscribeToken } from '../../src/adapters/unsubscribe/unsubscribe-link.ts';
+import { unsubscribeToken } from '../../src/adapters/signing/signed-tokens.ts';
 import { sendMessage } from '../../src/adapters/sqs/newsletter-messages.ts';
 import { continueResolve } from '../../src/core/newsletter/lifecycle/resolve.ts';
 import { CHUNK_SIZE } from '../../src/core/newsletter/model/batch.ts';

@@ -5,6 +5,7 @@ import { createChunkStore } from '../../src/adapters/dynamodb/newsletter/chunk-s
 import { createEmailStore } from '../../src/adapters/dynamodb/newsletter/email-store.ts';
 import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member-store.ts';
 import { createMemberSealing } from '../../src/adapters/recipient/member-sealing.ts';
+import { readUnsubscribeToken } from '../../src/adapters/signing/signed-tokens.ts';
 import {
   askPage,
   donePage,
@@ -14,11 +15,10 @@ import {
   mailPage,
   PAGE_HEADERS,
   readForm,
-  readUnsubscribeToken,
   textPage,
   undonePage,
   VIEW,
-} from '../../src/adapters/unsubscribe/unsubscribe-link.ts';
+} from '../../src/adapters/unsubscribe/unsubscribe-pages.ts';
 import {
   emailOf,
   type UnsubscribeDeps,

@@ -8,7 +8,7 @@ import {
   readMailToken,
   readUnsubscribeToken,
   unsubscribeToken,
-} from '../../src/adapters/unsubscribe/unsubscribe-link.ts';
+} from '../../src/adapters/signing/signed-tokens.ts';
 import type { StoredMember, Suppression } from '../../src/core/newsletter/model/member.ts';
 import { countBits } from '../../src/core/newsletter/model/recipient-state.ts';
 import { MemoryChunks, MemoryEmails } from '../../tools/simulation/twins/newsletter-items.ts';

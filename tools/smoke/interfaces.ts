@@ -9,7 +9,7 @@ import {
 } from '@aws-sdk/client-cloudwatch';
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { Page } from 'playwright-core';
-import { unsubscribeToken } from '../../src/adapters/unsubscribe/unsubscribe-link.ts';
+import { unsubscribeToken } from '../../src/adapters/signing/signed-tokens.ts';
 import { launchChromium } from '../third-party/browser/find-chromium.ts';
 import { type HttpRequest, type SmokeAccount, until } from './account.ts';
 import type { Check } from './checks.ts';

@@ -2,7 +2,7 @@ import { createHmac, type KeyObject, randomBytes, timingSafeEqual } from 'node:c
 import * as v from 'valibot';
 import type { Scope } from '../../core/intake/api-scopes.ts';
 import { CHANNELS, type Channel } from '../../core/model/channels.ts';
-import { createKeyRings, signingKey } from '../signing/key-ring.ts';
+import { createKeyRings, signingKey } from '../signing/signed-tokens.ts';
 
 /** What a page may do with its token: hand over notifications, or see and retry these and no others. */
 export type PageRights = SendRights<TokenRecipient> | LogIdRights;
@@ -76,7 +76,7 @@ export function scopesFor(rights: PageRights | AskedRights): readonly Scope[] {
   return 'send' in rights ? ['send'] : ['read', 'operate'];
 }
 
-/** `nrt_<payload>.<id of the key>.<HMAC-SHA256>`; stored nowhere. @param secret one key, or a ring (key-ring.ts) */
+/** `nrt_<payload>.<id of the key>.<HMAC-SHA256>`; stored nowhere. @param secret one key, or a ring (signed-tokens.ts) */
 export function signPageToken(
   secret: string,
   { key_id, expires_at, rights }: Pick<PageToken, 'key_id' | 'expires_at'> & { readonly rights: AskedRights },

@@ -7,7 +7,7 @@ import {
   readPageToken,
   signPageToken,
 } from '../../../src/adapters/api-keys/page-token.ts';
-import { unsubscribeToken } from '../../../src/adapters/unsubscribe/unsubscribe-link.ts';
+import { unsubscribeToken } from '../../../src/adapters/signing/signed-tokens.ts';
 
 const SECRET = 'a'.repeat(40);
 const TOKEN = { key_id: '0123456789abcdef', expires_at: '2026-11-22T10:00:00.123Z' };

@@ -87,7 +87,7 @@ const UNKEYED: Readonly<Record<string, string>> = {
   'src/adapters/dynamodb/newsletter/member-items.ts': 'a member_id, of which one character is beside the id itself',
   'src/adapters/eventbridge/outcome-bus.ts': 'ids and times of an outcome, which are beside it',
   'src/adapters/signing/hashed-ids.ts': 'log_ids, integrations and keyed hashes',
-  'src/adapters/unsubscribe/unsubscribe-link.ts': 'the style of the page',
+  'src/adapters/unsubscribe/unsubscribe-pages.ts': 'the style of the page',
   'src/cli/session/import-journal.ts': 'the names of files and options of an import, on the disk of its operator',
   'src/cli/commands/restore/restore.ts':
     'names of tables and the time of a restoration, in the name of a file on the disk',

@@ -1,4 +1,4 @@
-import { createHash, createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import {
   emailOf,
   type RecipientPlace,
@@ -11,7 +11,7 @@ import type { BatchStore } from '../../core/newsletter/model/ports.ts';
 import type { Renderings } from '../../core/newsletter/model/provider.ts';
 import { filledIn } from '../content/addresses.ts';
 import { escapeHtml } from '../content/escape-html.ts';
-import { createKeyRings, signingKey } from '../signing/key-ring.ts';
+import { mailToken, readMailToken } from '../signing/signed-tokens.ts';
 
 /** The pages behind an unsubscribe link: plain HTML, no script, nothing from anywhere else. */
 const STYLE =
@@ -109,64 +109,6 @@ function page(language: MailLanguage, title: string, content: string): string {
     `<meta name="viewport" content="width=device-width,initial-scale=1"><title>${heading}</title><style>${STYLE}</style>` +
     `</head><body><main><h1>${heading}</h1>${content}</main></body></html>`
   );
-}
-
-/** Long enough that nobody finds a valid one by trying. */
-const MAC_CHARACTERS = 22;
-const MAC = `[\\w-]{${MAC_CHARACTERS}}`;
-const TOKEN = new RegExp(
-  String.raw`^(([\w-]{1,64})\.([\w-]{1,20})\.(\d{1,6})\.(\d{1,3})(?:\.([\w-]{22}))?\.([a-z0-9]{1,10}))\.(${MAC})`,
-);
-const MAIL_TOKEN = new RegExp(String.raw`^(([\w-]{1,64})\.([a-z0-9]{1,10}))\.(${MAC})`);
-
-const USE = 'unsubscribe links';
-const ringOf = createKeyRings(USE);
-
-/**
- * The signed token of a recipient's unsubscribe link (RFC 8058): the recipient's place in its mailing, and the keyed hash
- * of the address, because the address itself is not kept as long as the link is valid. It says nothing of whom.
- * @param secret one key as text; or `{"current":"b","keys":{"a":"…","b":"…"}}`: `b` signs, and links of `a` stay valid
- */
-export function unsubscribeToken(secret: string, { email_id, batch_id, chunk, n, email_hash }: RecipientPlace): string {
-  const ring = ringOf(secret);
-  const parts = [email_id, batch_id, chunk, n, ...(email_hash === undefined ? [] : [email_hash]), ring.current];
-  const place = parts.join('.');
-  return `${place}.${macOf(signingKey(ring, USE), place)}`;
-}
-
-/**
- * Undefined for every text that does not begin with one that `unsubscribeToken` made with a key of the secret. What no
- * token has is left out: mail programs take a bracket, a dot, a slash or the letters behind a link along.
- */
-export function readUnsubscribeToken(secret: string, token: string): RecipientPlace | undefined {
-  // Without a hash in mails that were sent before recipients expired earlier than links.
-  const [, place, email_id, batch_id, chunk, n, email_hash, id, mac] = TOKEN.exec(token) ?? [];
-  const key = ringOf(secret).keys.get(id ?? '');
-  if (place === undefined || email_id === undefined || batch_id === undefined || mac === undefined) return undefined;
-  if (key === undefined || !timingSafeEqual(Buffer.from(mac), Buffer.from(macOf(key, place)))) return undefined;
-  return { email_id, batch_id, chunk: Number(chunk), n: Number(n), ...(email_hash !== undefined && { email_hash }) };
-}
-
-const MAIL_USE = 'pages of mails';
-const mailRingOf = createKeyRings(MAIL_USE);
-
-/** The signed token of a mailing's page, as everybody may see it: it unsubscribes nobody. */
-export function mailToken(secret: string, email_id: string): string {
-  const ring = mailRingOf(secret);
-  const mail = `${email_id}.${ring.current}`;
-  return `${mail}.${macOf(signingKey(ring, MAIL_USE), mail)}`;
-}
-
-/** The mailing whose token a text begins with. */
-export function readMailToken(secret: string, token: string): string | undefined {
-  const [, mail, email_id, id, mac] = MAIL_TOKEN.exec(token) ?? [];
-  const key = mailRingOf(secret).keys.get(id ?? '');
-  if (mail === undefined || key === undefined || mac === undefined) return undefined;
-  return timingSafeEqual(Buffer.from(mac), Buffer.from(macOf(key, mail))) ? email_id : undefined;
-}
-
-function macOf(key: KeyObject, place: string): string {
-  return createHmac('sha256', key).update(place).digest('base64url').slice(0, MAC_CHARACTERS);
 }
 
 /** Links that are a member's. */
