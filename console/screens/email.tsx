@@ -1,5 +1,5 @@
 import type { EmailDetail } from '../../src/application/contract/newsletters.ts';
-import { SHOWN_STATES } from '../../src/core/newsletter/model/recipient-state.ts';
+import { SHOWN_STATES } from '../../src/core/newsletter/model/batch.ts';
 import type { RecipientView } from '../../src/core/newsletter/views/list-recipients.ts';
 import { useList } from '../data/use-list.ts';
 import { useRead } from '../data/use-read.ts';

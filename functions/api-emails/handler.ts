@@ -1,9 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
 import { loadedOnUse, onFirstUse } from '../../src/adapters/batching/gather.ts';
 import { createRequestCounts, createTestCounts } from '../../src/adapters/dynamodb/intake/request-counts.ts';
-import { createEventStore } from '../../src/adapters/dynamodb/newsletter/batch-store.ts';
-import { createChunkStore } from '../../src/adapters/dynamodb/newsletter/chunk-store.ts';
+import { createChunkStore } from '../../src/adapters/dynamodb/newsletter/batch-store.ts';
 import { createDryRunStore } from '../../src/adapters/dynamodb/newsletter/email-store.ts';
+import { createEventStore } from '../../src/adapters/dynamodb/newsletter/event-store.ts';
 import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member-store.ts';
 import { createNewsletterStore } from '../../src/adapters/dynamodb/newsletter/newsletter-store.ts';
 import { createPacingStore } from '../../src/adapters/dynamodb/pacing/pacing-store.ts';

@@ -1,15 +1,15 @@
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
-import { createBatchStore, createEventStore } from '../../src/adapters/dynamodb/newsletter/batch-store.ts';
-import { createChunkStore } from '../../src/adapters/dynamodb/newsletter/chunk-store.ts';
+import { createBatchStore, createChunkStore } from '../../src/adapters/dynamodb/newsletter/batch-store.ts';
 import { createEmailStore } from '../../src/adapters/dynamodb/newsletter/email-store.ts';
+import { createEventStore } from '../../src/adapters/dynamodb/newsletter/event-store.ts';
 import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member-store.ts';
 import { createWarmingStore } from '../../src/adapters/dynamodb/newsletter/warming-store.ts';
 import { parseNewsletterEvent } from '../../src/adapters/email/newsletter-event-message.ts';
 import { createMemberSealing } from '../../src/adapters/recipient/member-sealing.ts';
 import { groupsOf } from '../../src/core/model/collections.ts';
 import { type ApplyDeps, applyEvents } from '../../src/core/newsletter/events/apply-events.ts';
+import type { NewsletterEvent } from '../../src/core/newsletter/model/batch-events.ts';
 import { DEFAULT_JOB_LIMITS, withRetries } from '../../src/core/newsletter/model/job-limits.ts';
-import type { NewsletterEvent } from '../../src/core/newsletter/model/recipient-state.ts';
 import { createWarming } from '../../src/core/newsletter/warming/domain-warming.ts';
 import { createNewsletterDynamoDb, jobLog } from '../shared/newsletter/bind-newsletter.ts';
 import { newsletterEventsEnv } from '../shared/runtime/newsletter-env.ts';

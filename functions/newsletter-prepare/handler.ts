@@ -1,5 +1,5 @@
 import { loadedOnUse } from '../../src/adapters/batching/gather.ts';
-import { createChunkStore } from '../../src/adapters/dynamodb/newsletter/chunk-store.ts';
+import { createChunkStore } from '../../src/adapters/dynamodb/newsletter/batch-store.ts';
 import { createDryRunStore } from '../../src/adapters/dynamodb/newsletter/email-store.ts';
 import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member-store.ts';
 import { createWarmingStore } from '../../src/adapters/dynamodb/newsletter/warming-store.ts';

@@ -1,6 +1,6 @@
 import { loadedOnUse } from '../../src/adapters/batching/gather.ts';
-import { createEventStore } from '../../src/adapters/dynamodb/newsletter/batch-store.ts';
-import { createChunkStore } from '../../src/adapters/dynamodb/newsletter/chunk-store.ts';
+import { createChunkStore } from '../../src/adapters/dynamodb/newsletter/batch-store.ts';
+import { createEventStore } from '../../src/adapters/dynamodb/newsletter/event-store.ts';
 import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member-store.ts';
 import { createNewsletterStore } from '../../src/adapters/dynamodb/newsletter/newsletter-store.ts';
 import { createWarmingStore } from '../../src/adapters/dynamodb/newsletter/warming-store.ts';

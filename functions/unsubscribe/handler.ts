@@ -1,8 +1,8 @@
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { loadedOnUse } from '../../src/adapters/batching/gather.ts';
-import { createBatchStore, createEventStore } from '../../src/adapters/dynamodb/newsletter/batch-store.ts';
-import { createChunkStore } from '../../src/adapters/dynamodb/newsletter/chunk-store.ts';
+import { createBatchStore, createChunkStore } from '../../src/adapters/dynamodb/newsletter/batch-store.ts';
 import { createEmailStore } from '../../src/adapters/dynamodb/newsletter/email-store.ts';
+import { createEventStore } from '../../src/adapters/dynamodb/newsletter/event-store.ts';
 import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member-store.ts';
 import { createMemberSealing } from '../../src/adapters/recipient/member-sealing.ts';
 import { readUnsubscribeToken } from '../../src/adapters/signing/signed-tokens.ts';

@@ -260,7 +260,7 @@ const OF_OUR_OWN = [
   // A key's id holds no `#`, and the ids of emails, batches and audit records are ours.
   'src/adapters/dynamodb/intake/request-counts.ts',
   'functions/shared/api/api-function.ts',
-  'src/adapters/dynamodb/newsletter/chunk-store.ts',
+  'src/adapters/dynamodb/newsletter/batch-store.ts',
   'functions/newsletter-events/handler.ts',
   'src/adapters/dynamodb/console/audit-log.ts',
   'src/adapters/sealing/sealer.ts',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { EXCLUDED_BATCH } from '../../src/core/newsletter/model/batch.ts';
+import { withBits } from '../../src/core/newsletter/model/batch-events.ts';
 import type { BatchStore, ChunkStore, EmailStore, EventStore } from '../../src/core/newsletter/model/ports.ts';
-import { withBits } from '../../src/core/newsletter/model/recipient-state.ts';
 import { batchRow, chunkOf, chunkState, emailContent, emailRow } from '../support/newsletter/job-rows.ts';
 
 export interface JobStores {

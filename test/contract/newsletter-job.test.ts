@@ -1,8 +1,8 @@
 import { type DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { describe } from 'vitest';
-import { createBatchStore, createEventStore } from '../../src/adapters/dynamodb/newsletter/batch-store.ts';
-import { createChunkStore } from '../../src/adapters/dynamodb/newsletter/chunk-store.ts';
+import { createBatchStore, createChunkStore } from '../../src/adapters/dynamodb/newsletter/batch-store.ts';
 import { createEmailStore } from '../../src/adapters/dynamodb/newsletter/email-store.ts';
+import { createEventStore } from '../../src/adapters/dynamodb/newsletter/event-store.ts';
 import { MemoryChunks, MemoryEmails } from '../../tools/simulation/twins/newsletter-items.ts';
 import { newsletterJobSuite } from './newsletter-job-suite.ts';
 import { describeOnDynamoDb } from './on-dynamodb.ts';

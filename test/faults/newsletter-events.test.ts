@@ -1,16 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { countStates } from '../../src/core/newsletter/accounting/counts.ts';
 import { applyEvents } from '../../src/core/newsletter/events/apply-events.ts';
 import { unsubscribe } from '../../src/core/newsletter/events/unsubscribe.ts';
 import { upsertMembers } from '../../src/core/newsletter/members/upsert-members.ts';
 import { CHUNK_SIZE } from '../../src/core/newsletter/model/batch.ts';
+import { type EventKind, hasBit, type NewsletterEvent } from '../../src/core/newsletter/model/batch-events.ts';
 import { DEFAULT_JOB_LIMITS } from '../../src/core/newsletter/model/job-limits.ts';
-import {
-  countStates,
-  type EventKind,
-  hasBit,
-  type NewsletterEvent,
-} from '../../src/core/newsletter/model/recipient-state.ts';
 import { createRandom, VirtualTime } from '../../tools/simulation/engine/virtual-time.ts';
 import { WorkerProcess } from '../../tools/simulation/models/worker-process.ts';
 import { type Surroundings, through } from '../../tools/simulation/newsletter/stores.ts';

@@ -9,8 +9,8 @@ import {
   readUnsubscribeToken,
   unsubscribeToken,
 } from '../../src/adapters/signing/signed-tokens.ts';
+import { countBits } from '../../src/core/newsletter/model/batch-events.ts';
 import type { StoredMember, Suppression } from '../../src/core/newsletter/model/member.ts';
-import { countBits } from '../../src/core/newsletter/model/recipient-state.ts';
 import { MemoryChunks, MemoryEmails } from '../../tools/simulation/twins/newsletter-items.ts';
 import { LINK_ENDS } from '../corpus/links/ends.ts';
 import { batchRow, chunkState, emailContent, emailRow, recipient } from '../support/newsletter/job-rows.ts';

@@ -1,4 +1,4 @@
-import type { ShownState } from '../../../src/core/newsletter/model/recipient-state.ts';
+import type { ShownState } from '../../../src/core/newsletter/model/batch.ts';
 import type { EmailPhase, Waits } from '../../../src/core/newsletter/views/email-view.ts';
 import { said, t } from '../../language/language.ts';
 import type { Word } from '../../parts/badge.tsx';

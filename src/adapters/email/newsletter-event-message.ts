@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { NewsletterEvent } from '../../core/newsletter/model/recipient-state.ts';
+import type { NewsletterEvent } from '../../core/newsletter/model/batch-events.ts';
 import { parseMessage } from '../sqs/message-bodies.ts';
 import { type Bounce, errorOfBounce, eventEntries, isSuppressed, NO_BOUNCE } from './bounces.ts';
 

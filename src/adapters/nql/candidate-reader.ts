@@ -1,9 +1,9 @@
 import { type Audience, candidates, countAudience, openCandidate } from '../../core/newsletter/audience/candidates.ts';
 import { segmentFields, segmentMatcher } from '../../core/newsletter/audience/segment.ts';
 import type { Email } from '../../core/newsletter/model/email.ts';
-import { beginOf } from '../../core/newsletter/model/member.ts';
 import type { MemberStore, Sealing } from '../../core/newsletter/model/ports.ts';
 import type { CandidateReader, PartSegment } from '../../core/newsletter/preparation/ports.ts';
+import { beginOf } from '../../core/newsletter/sending/exclusion-checks.ts';
 import { parseSegment } from './parse-segment.ts';
 
 /** The members of an email by its segment, in the order of their addresses' hashes. */

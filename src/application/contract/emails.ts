@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { BATCH_STATUSES } from '../../core/newsletter/model/batch.ts';
+import { BATCH_STATUSES, SHOWN_STATES } from '../../core/newsletter/model/batch.ts';
+import { EVENT_KINDS } from '../../core/newsletter/model/batch-events.ts';
 import { EMAIL_STATUSES } from '../../core/newsletter/model/email.ts';
-import { EVENT_KINDS, SHOWN_STATES } from '../../core/newsletter/model/recipient-state.ts';
 import { EMAIL_PHASES, WAITS } from '../../core/newsletter/views/email-view.ts';
 import { whole as count, instant as time } from './fields.ts';
 

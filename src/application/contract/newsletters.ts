@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { SHOWN_STATES } from '../../core/newsletter/model/batch.ts';
 import { MAIL_LANGUAGES } from '../../core/newsletter/model/email.ts';
 import {
   FILE_STANDINGS,
@@ -6,7 +7,6 @@ import {
   SUBSCRIPTION_STATES,
   SUPPRESSION_REASONS,
 } from '../../core/newsletter/model/member.ts';
-import { SHOWN_STATES } from '../../core/newsletter/model/recipient-state.ts';
 import { emailEntries, testSchema } from './api/emails.ts';
 import { label } from './api/newsletters.ts';
 import { EMAIL_ACTIONS, MOST_FILE_BYTES } from './choices.ts';

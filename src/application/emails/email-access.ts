@@ -1,6 +1,6 @@
-import { createBatchStore, createEventStore } from '../../adapters/dynamodb/newsletter/batch-store.ts';
-import { createChunkStore } from '../../adapters/dynamodb/newsletter/chunk-store.ts';
+import { createBatchStore, createChunkStore } from '../../adapters/dynamodb/newsletter/batch-store.ts';
 import { createEmailStore } from '../../adapters/dynamodb/newsletter/email-store.ts';
+import { createEventStore } from '../../adapters/dynamodb/newsletter/event-store.ts';
 import { createNewsletterStore } from '../../adapters/dynamodb/newsletter/newsletter-store.ts';
 import { createPacingStore } from '../../adapters/dynamodb/pacing/pacing-store.ts';
 import { createNewsletterQueues } from '../../adapters/sqs/newsletter-queues.ts';

@@ -7,10 +7,10 @@ import {
   retryEmail,
 } from '../../core/newsletter/lifecycle/operate.ts';
 import { type ResolveDeps, type Resolved, resolveEmail } from '../../core/newsletter/lifecycle/resolve.ts';
+import type { ShownState } from '../../core/newsletter/model/batch.ts';
 import type { Email } from '../../core/newsletter/model/email.ts';
 import type { Resolution } from '../../core/newsletter/model/email-message.ts';
 import type { EmailStore, EventStore } from '../../core/newsletter/model/ports.ts';
-import type { ShownState } from '../../core/newsletter/model/recipient-state.ts';
 import {
   type EmailPhase,
   emailSummary,

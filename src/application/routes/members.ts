@@ -1,7 +1,8 @@
 import { placeAt } from '../../core/newsletter/audience/candidates.ts';
 import { UnreadableChunkError } from '../../core/newsletter/model/batch.ts';
 import type { Email } from '../../core/newsletter/model/email.ts';
-import { beginOf, hasUnsubscribed, type StoredMember } from '../../core/newsletter/model/member.ts';
+import { hasUnsubscribed, type StoredMember } from '../../core/newsletter/model/member.ts';
+import { beginOf } from '../../core/newsletter/sending/exclusion-checks.ts';
 import { findRecipient } from '../../core/newsletter/views/list-recipients.ts';
 import {
   importBody,

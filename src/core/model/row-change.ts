@@ -164,11 +164,6 @@ export function nextVersion(key: string, version: number): readonly Guard[] {
   return [[[key, '=', undefined]], [['version', '=', version - 1]]];
 }
 
-/** The item has the version that it was read with; 0: there was none. */
-export function ofVersion({ version }: { readonly version: number }): Guard {
-  return [['version', '=', version === 0 ? undefined : version]];
-}
-
 /** The item is as somebody looked at it; null: there was none. */
 export const ofTime = (updated_at: string | null): Guard => [['updated_at', '=', updated_at ?? undefined]];
 

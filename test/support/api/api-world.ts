@@ -15,9 +15,9 @@ import { createOperatorRows } from '../../../src/adapters/dynamodb/delivery/guar
 import { createShardMark } from '../../../src/adapters/dynamodb/indexing/shard-mark.ts';
 import { createIntakeStore, createReportStore } from '../../../src/adapters/dynamodb/intake/intake-store.ts';
 import { createRequestCounts, createTestCounts } from '../../../src/adapters/dynamodb/intake/request-counts.ts';
-import { createBatchStore, createEventStore } from '../../../src/adapters/dynamodb/newsletter/batch-store.ts';
-import { createChunkStore } from '../../../src/adapters/dynamodb/newsletter/chunk-store.ts';
+import { createBatchStore, createChunkStore } from '../../../src/adapters/dynamodb/newsletter/batch-store.ts';
 import { createDryRunStore, createEmailStore } from '../../../src/adapters/dynamodb/newsletter/email-store.ts';
+import { createEventStore } from '../../../src/adapters/dynamodb/newsletter/event-store.ts';
 import { createMemberStore } from '../../../src/adapters/dynamodb/newsletter/member-store.ts';
 import { createNewsletterStore } from '../../../src/adapters/dynamodb/newsletter/newsletter-store.ts';
 import { toForeignRow, toItem } from '../../../src/adapters/dynamodb/table/item.ts';

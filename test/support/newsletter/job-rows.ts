@@ -1,6 +1,6 @@
+import { countStates } from '../../../src/core/newsletter/accounting/counts.ts';
 import type { Batch, Chunk, ChunkState, Recipient } from '../../../src/core/newsletter/model/batch.ts';
 import type { Email, EmailContent } from '../../../src/core/newsletter/model/email.ts';
-import { countStates } from '../../../src/core/newsletter/model/recipient-state.ts';
 
 const AT = '2026-03-01T10:00:00.000Z';
 

@@ -1,10 +1,10 @@
 import { expect } from 'vitest';
+import type { ExclusionReason } from '../../../src/core/newsletter/model/batch.ts';
 import type { Email, EmailContent } from '../../../src/core/newsletter/model/email.ts';
 import type { PrepareMessage, SendMessage } from '../../../src/core/newsletter/model/email-message.ts';
 import { DEFAULT_JOB_LIMITS, type JobLimits } from '../../../src/core/newsletter/model/job-limits.ts';
 import type { JobEvent } from '../../../src/core/newsletter/model/ports.ts';
 import type { BulkAnswer, BulkCall } from '../../../src/core/newsletter/model/provider.ts';
-import type { ExclusionReason } from '../../../src/core/newsletter/model/recipient-state.ts';
 import type { CandidatePage, PartSegment, PreparedCandidate } from '../../../src/core/newsletter/preparation/ports.ts';
 import { MemoryChunks, MemoryEmails } from '../../../tools/simulation/twins/newsletter-items.ts';
 import { emailContent, emailRow } from './job-rows.ts';

@@ -1,7 +1,7 @@
+import { shownState } from '../../../src/core/newsletter/accounting/counts.ts';
 import { EXCLUDED_BATCH } from '../../../src/core/newsletter/model/batch.ts';
 import type { PrepareMessage, SendMessage } from '../../../src/core/newsletter/model/email-message.ts';
 import { DEFAULT_JOB_LIMITS, type JobLimits } from '../../../src/core/newsletter/model/job-limits.ts';
-import { shownState } from '../../../src/core/newsletter/model/recipient-state.ts';
 import { type EmailSeen, NewsletterAuditor, STATES, type State } from '../audit/newsletter-auditor.ts';
 import { createRandom, type Draw } from '../engine/virtual-time.ts';
 import { BulkProvider } from '../models/bulk-provider.ts';

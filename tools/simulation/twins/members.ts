@@ -1,5 +1,5 @@
 import { suppressible } from '../../../src/adapters/dynamodb/newsletter/member-items.ts';
-import { ofVersion } from '../../../src/core/model/row-change.ts';
+import { ofVersion } from '../../../src/adapters/dynamodb/table/writes.ts';
 import type { Clock } from '../../../src/core/model/time.ts';
 import type {
   Addressee,

@@ -1,4 +1,5 @@
-import { isOwnWrite, ofVersion } from '../../../src/core/model/row-change.ts';
+import { ofVersion } from '../../../src/adapters/dynamodb/table/writes.ts';
+import { isOwnWrite } from '../../../src/core/model/row-change.ts';
 import type { Clock } from '../../../src/core/model/time.ts';
 import {
   type Batch,
@@ -7,6 +8,7 @@ import {
   type ChunkState,
   EXCLUDED_BATCH,
 } from '../../../src/core/newsletter/model/batch.ts';
+import type { BatchEvents } from '../../../src/core/newsletter/model/batch-events.ts';
 import type { Email, EmailContent } from '../../../src/core/newsletter/model/email.ts';
 import type {
   BatchStore,
@@ -15,7 +17,6 @@ import type {
   EmailStore,
   EventStore,
 } from '../../../src/core/newsletter/model/ports.ts';
-import type { BatchEvents } from '../../../src/core/newsletter/model/recipient-state.ts';
 import type { DomainWarming, WarmingStore } from '../../../src/core/newsletter/warming/domain-warming.ts';
 import { holds } from './guards.ts';
 

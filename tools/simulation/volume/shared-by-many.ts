@@ -1,5 +1,6 @@
 import { createSecretKey, randomBytes } from 'node:crypto';
-import { createBatchStore, createEventStore } from '../../../src/adapters/dynamodb/newsletter/batch-store.ts';
+import { createBatchStore } from '../../../src/adapters/dynamodb/newsletter/batch-store.ts';
+import { createEventStore } from '../../../src/adapters/dynamodb/newsletter/event-store.ts';
 import { toItem } from '../../../src/adapters/dynamodb/table/item.ts';
 import { createSealer } from '../../../src/adapters/sealing/sealer.ts';
 import { type EmailAccess, showEmail } from '../../../src/application/emails/emails.ts';
@@ -8,8 +9,8 @@ import { VERIFY_RATE } from '../../../src/application/scans/verify.ts';
 import { successorId } from '../../../src/core/delivery/failover.ts';
 import { newForget } from '../../../src/core/forget/forget-state.ts';
 import { SEALED } from '../../../src/core/model/notification.ts';
-import { BATCH_SIZE, batchId, MOST_BATCHES } from '../../../src/core/newsletter/model/batch.ts';
-import { EVENT_KINDS, NO_RECIPIENTS } from '../../../src/core/newsletter/model/recipient-state.ts';
+import { BATCH_SIZE, batchId, MOST_BATCHES, NO_RECIPIENTS } from '../../../src/core/newsletter/model/batch.ts';
+import { EVENT_KINDS } from '../../../src/core/newsletter/model/batch-events.ts';
 import { SEGMENTS } from '../../../src/core/verify/verification.ts';
 import { START } from '../engine/virtual-time.ts';
 import { MemoryTables } from '../twins/memory-tables.ts';

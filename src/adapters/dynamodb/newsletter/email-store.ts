@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { DynamoDBClient, TransactWriteItem } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { unavailable } from '../../../core/model/problem.ts';
-import { type Guard, ofVersion } from '../../../core/model/row-change.ts';
+import type { Guard } from '../../../core/model/row-change.ts';
 import { type Clock, expiresAt } from '../../../core/model/time.ts';
 import type { DryRunStore, KeptDryRun } from '../../../core/newsletter/lifecycle/dry-run.ts';
 import type { Email, EmailContent } from '../../../core/newsletter/model/email.ts';
@@ -10,7 +10,7 @@ import type { EmailStore } from '../../../core/newsletter/model/ports.ts';
 import { ACTIVE_EMAILS_INDEX, TENANT_EMAILS_INDEX } from '../schema.ts';
 import { type Item, toItem } from '../table/item.ts';
 import { getItem, getItems, MAX_GETS, pause, query } from '../table/reads.ts';
-import { changeVersioned, conditionOf, putGuarded, transact, updateExpression } from '../table/writes.ts';
+import { changeVersioned, conditionOf, ofVersion, putGuarded, transact, updateExpression } from '../table/writes.ts';
 
 const PAGE = 50;
 /** Transactions until one meets no other: the SDK repeats none. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { AttributeValue, BatchStatementRequest } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
-import { type Guard, ofVersion } from '../../../core/model/row-change.ts';
+import type { Guard } from '../../../core/model/row-change.ts';
 import type {
   Addressee,
   MemberStatus,
@@ -12,6 +12,7 @@ import type {
 import type { MemberPlace, Move } from '../../../core/newsletter/model/ports.ts';
 import { type Item, toItem, toValue } from '../table/item.ts';
 import { whereOf } from '../table/statements.ts';
+import { ofVersion } from '../table/writes.ts';
 
 /** No later version of the member is there, nor its mark. */
 export const notNewer = (version: number): Guard => [['version', 'absent or <=', version]];

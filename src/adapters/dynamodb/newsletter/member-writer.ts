@@ -1,7 +1,6 @@
 import type { BatchStatementRequest, DynamoDBClient, TransactWriteItem } from '@aws-sdk/client-dynamodb';
 import { changeUntil } from '../../../core/model/changes.ts';
 import { groupsOf } from '../../../core/model/collections.ts';
-import { ofVersion } from '../../../core/model/row-change.ts';
 import type { Clock } from '../../../core/model/time.ts';
 import type { StoredMember } from '../../../core/newsletter/model/member.ts';
 import {
@@ -14,7 +13,7 @@ import {
 import { GatheredError } from '../../batching/gather.ts';
 import { getItems } from '../table/reads.ts';
 import { executeStatements, insertStatement, MAX_STATEMENTS } from '../table/statements.ts';
-import { conditionOf, putGuarded, type StatementResult, transact, updateItem } from '../table/writes.ts';
+import { conditionOf, ofVersion, putGuarded, type StatementResult, transact, updateItem } from '../table/writes.ts';
 import {
   markExpiry,
   markItem,

@@ -10,7 +10,7 @@ import {
   UpdateItemCommand,
   type WriteRequest,
 } from '@aws-sdk/client-dynamodb';
-import { type Guard, isOwnWrite, ofVersion } from '../../../core/model/row-change.ts';
+import { type Guard, isOwnWrite } from '../../../core/model/row-change.ts';
 import type { Change } from '../../../core/newsletter/model/ports.ts';
 import { type Item, toValue } from './item.ts';
 import { getItem, incomplete, pause, ROUNDS, unprocessed } from './reads.ts';
@@ -166,6 +166,11 @@ export async function transact(client: DynamoDBClient, TransactItems: TransactWr
 function isConflict({ CancellationReasons = [] }: TransactionCanceledException): boolean {
   const codes = CancellationReasons.map(({ Code = 'None' }) => Code).filter((code) => code !== 'None');
   return codes.length > 0 && codes.every((code) => code === 'ConditionalCheckFailed' || code === 'TransactionConflict');
+}
+
+/** The item has the version that it was read with; 0: there was none. */
+export function ofVersion({ version }: { readonly version: number }): Guard {
+  return [['version', '=', version === 0 ? undefined : version]];
 }
 
 export interface VersionedItem<T> {

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
+import { SHOWN_STATES } from '../../../core/newsletter/model/batch.ts';
 import { FORMATS } from '../../../core/newsletter/model/email.ts';
-import { SHOWN_STATES } from '../../../core/newsletter/model/recipient-state.ts';
 import { described } from './answers.ts';
 import { limitTo, line, moment, objectMessage, text } from './intake.ts';
 import { address, cursor, memberEntries, newsletterId } from './newsletters.ts';

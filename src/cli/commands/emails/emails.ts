@@ -7,7 +7,7 @@ import {
   showEmail,
 } from '../../../application/emails/emails.ts';
 import { describeEmail, followEmail } from '../../../batch/sending-job/email-report.ts';
-import { SHOWN_STATES } from '../../../core/newsletter/model/recipient-state.ts';
+import { SHOWN_STATES } from '../../../core/newsletter/model/batch.ts';
 import type { ListedEmail } from '../../../core/newsletter/views/email-view.ts';
 import { choice, required, value } from '../../../terminal/command.ts';
 import { EXIT_FAILED, EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';

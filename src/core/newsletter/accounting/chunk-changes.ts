@@ -1,14 +1,14 @@
-import { changeUntil } from '../../model/changes.ts';
-import { type Call, type ChunkKey, type ChunkState, processedTimes } from '../model/batch.ts';
-import type { CallOutcome, EntryOutcome } from '../model/email-message.ts';
-import type { ChunkStore } from '../model/ports.ts';
 import {
+  type Call,
+  type ChunkKey,
+  type ChunkState,
   RECIPIENT_STATES as CODE,
   type ExclusionReason,
-  isLateRefusal,
   LEFT,
+  processedTimes,
   type RecipientCode,
-} from '../model/recipient-state.ts';
+} from '../model/batch.ts';
+import type { CallOutcome, EntryOutcome } from '../model/email-message.ts';
 
 /**
  * The changes that the state of a chunk's recipients can take: each is a pure function of the state that was read and
@@ -66,6 +66,11 @@ export function applyOutcome(state: ChunkState, { call_id, outcomes, at }: CallO
     ...(lost && { uncertain_at: at > uncertain_at ? at : uncertain_at }),
   };
 }
+
+/** Why the provider refused a mail after it had accepted it, where that may be for what all mails have in common. */
+const LATE_REFUSALS = ['rejected', 'rendering_failure'];
+export const isLateRefusal = (reason: string | undefined): reason is string =>
+  reason !== undefined && LATE_REFUSALS.includes(reason);
 
 function answeredEntry(state: ChunkState, outcome: EntryOutcome, call_id: string): Entry {
   const { n, message_id } = outcome;
@@ -223,19 +228,4 @@ function withValues<T>(
     else next[n] = entry[name] as T;
   }
   return next;
-}
-
-/** Changes a chunk, whatever others do to it at the same time; undefined from `change`: nothing to do. */
-export async function changeState(
-  state: ChunkState,
-  change: (state: ChunkState) => NextState | undefined,
-  { chunks }: { readonly chunks: Pick<ChunkStore, 'readState' | 'change'> },
-): Promise<ChunkState> {
-  const read = async () => {
-    const found = await chunks.readState(state);
-    if (found === undefined) throw new Error(`Chunk ${state.chunk} of batch ${state.batch_id} has no state.`);
-    return found;
-  };
-  const { row, changed } = await changeUntil(read, change, chunks.change, { from: state });
-  return changed ?? row;
 }

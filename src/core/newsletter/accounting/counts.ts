@@ -1,15 +1,46 @@
 import { changeUntil } from '../../model/changes.ts';
-import { type Batch, type ChunkState, EXCLUDED_BATCH, type ProgressSample } from '../model/batch.ts';
-import type { Email } from '../model/email.ts';
-import type { BatchStore, Change, ChunkStore } from '../model/ports.ts';
 import {
-  addCounts,
-  countStates,
+  type Batch,
+  type ChunkState,
+  EXCLUDED_BATCH,
   LEFT,
   NO_RECIPIENTS,
+  type ProgressSample,
   RECIPIENT_STATES,
+  SHOWN_STATES,
+  type ShownState,
   type StateCounts,
-} from '../model/recipient-state.ts';
+} from '../model/batch.ts';
+import type { Email } from '../model/email.ts';
+import type { BatchStore, Change, ChunkStore } from '../model/ports.ts';
+import type { NextState } from './chunk-changes.ts';
+
+const SHOWN_BY_CODE: ReadonlyMap<string, ShownState> = new Map(
+  Object.entries(RECIPIENT_STATES).map(([state, code]) => [
+    code,
+    SHOWN_STATES.find((one) => one === state) ?? 'pending',
+  ]),
+);
+
+/** @throws Error for a character that is no state */
+export function shownState(code: string): ShownState {
+  const shown = SHOWN_BY_CODE.get(code);
+  if (shown === undefined)
+    throw new Error(`A chunk holds the recipient state ${JSON.stringify(code)}, which is unknown.`);
+  return shown;
+}
+
+export function countStates(states: string): StateCounts {
+  const counts: Record<ShownState, number> = { ...NO_RECIPIENTS };
+  for (const code of states) counts[shownState(code)] += 1;
+  return counts;
+}
+
+export function addCounts(all: readonly StateCounts[]): StateCounts {
+  const sum: Record<ShownState, number> = { ...NO_RECIPIENTS };
+  for (const counts of all) for (const state of SHOWN_STATES) sum[state] += counts[state];
+  return sum;
+}
 
 /** The columns of a batch that its chunks decide. They are absolute, so that writing them twice is harmless. */
 export type BatchCounts = Pick<Batch, 'counts' | 'excluded_by_reason' | 'failed_by_reason' | 'uncertain_left'>;
@@ -68,6 +99,21 @@ export function reasonsOf(
 /** The batches that are sent, without the one of the excluded recipients. */
 export function sentBatches(batches: readonly Batch[]): readonly Batch[] {
   return batches.filter(({ batch_id }) => batch_id !== EXCLUDED_BATCH);
+}
+
+/** Changes a chunk, whatever others do to it at the same time; undefined from `change`: nothing to do. */
+export async function changeState(
+  state: ChunkState,
+  change: (state: ChunkState) => NextState | undefined,
+  { chunks }: { readonly chunks: Pick<ChunkStore, 'readState' | 'change'> },
+): Promise<ChunkState> {
+  const read = async () => {
+    const found = await chunks.readState(state);
+    if (found === undefined) throw new Error(`Chunk ${state.chunk} of batch ${state.batch_id} has no state.`);
+    return found;
+  };
+  const { row, changed } = await changeUntil(read, change, chunks.change, { from: state });
+  return changed ?? row;
 }
 
 export interface RefreshDeps {

@@ -1,7 +1,7 @@
 import { groupsOf } from '../../model/collections.ts';
+import type { ExclusionReason } from '../model/batch.ts';
 import { type Addressee, hasUnsubscribed, ifReadable, type SegmentSubject } from '../model/member.ts';
 import type { AddressEntry, AudienceQuery, MemberPlace, MemberStore, Sealing } from '../model/ports.ts';
-import type { ExclusionReason } from '../model/recipient-state.ts';
 import type { PreparedCandidate } from '../preparation/ports.ts';
 
 /** Its `fields` are those that its segment, or a part of its post, looks at (segmentFields). */

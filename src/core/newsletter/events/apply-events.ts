@@ -1,28 +1,27 @@
 import { changeUntil } from '../../model/changes.ts';
 import { ExplainedError } from '../../model/problem.ts';
 import type { Clock } from '../../model/time.ts';
+import { acceptUncertain, expireCall, placesOf, type Rejection, rejectSubmitted } from '../accounting/chunk-changes.ts';
+import { changeState, refreshBatch } from '../accounting/counts.ts';
 import {
-  acceptUncertain,
-  changeState,
-  expireCall,
-  placesOf,
-  type Rejection,
-  rejectSubmitted,
-} from '../accounting/chunk-changes.ts';
-import { refreshBatch } from '../accounting/counts.ts';
-import { type Batch, CHUNK_SIZE, type ChunkKey, EXCLUDED_BATCH, placeInBatch } from '../model/batch.ts';
-import type { ChunkStore, EventStore, MemberStore, Sealing } from '../model/ports.ts';
+  type Batch,
+  CHUNK_SIZE,
+  type ChunkKey,
+  EXCLUDED_BATCH,
+  placeInBatch,
+  RECIPIENT_STATES,
+} from '../model/batch.ts';
 import {
   type BatchEvents,
   type EventKind,
   hadFirst,
   hasBit,
   type NewsletterEvent,
-  RECIPIENT_STATES,
   SENT_AGAIN,
   showsMail,
   withBits,
-} from '../model/recipient-state.ts';
+} from '../model/batch-events.ts';
+import type { ChunkStore, EventStore, MemberStore, Sealing } from '../model/ports.ts';
 import type { Warming } from '../warming/domain-warming.ts';
 import { holdIfBad } from './hold.ts';
 import { judgeLate, type LateRefusalDeps, lateAfter, mayJudgeLate } from './late-refusals.ts';

@@ -1,9 +1,9 @@
 import { changeUntil } from '../../model/changes.ts';
 import { sentBatches } from '../accounting/counts.ts';
 import type { Batch } from '../model/batch.ts';
+import { type BatchEvents, countBits } from '../model/batch-events.ts';
 import { type Email, type Held, heldSentence } from '../model/email.ts';
 import type { BatchStore, EmailStore, EventStore, JobLog } from '../model/ports.ts';
-import { type BatchEvents, countBits } from '../model/recipient-state.ts';
 
 export interface HoldDeps {
   readonly emails: Pick<EmailStore, 'read' | 'change'>;

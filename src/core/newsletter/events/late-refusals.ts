@@ -1,15 +1,15 @@
 import { changeUntil } from '../../model/changes.ts';
 import type { Clock } from '../../model/time.ts';
-import { changeState, returnRefused } from '../accounting/chunk-changes.ts';
-import { refreshBatch, sentBatches } from '../accounting/counts.ts';
+import { isLateRefusal, returnRefused } from '../accounting/chunk-changes.ts';
+import { changeState, refreshBatch, sentBatches } from '../accounting/counts.ts';
 import { reportHold } from '../lifecycle/advance.ts';
 import { faultOf, holdAfter } from '../lifecycle/holds.ts';
-import { withNextAt } from '../lifecycle/lock.ts';
+import { withNextAt } from '../lifecycle/plan-slots.ts';
 import { type Batch, placeInBatch } from '../model/batch.ts';
+import { type BatchEvents, type NewsletterEvent, WENT_ON } from '../model/batch-events.ts';
 import type { Email } from '../model/email.ts';
 import type { JobLimits } from '../model/job-limits.ts';
 import type { BatchStore, ChunkStore } from '../model/ports.ts';
-import { type BatchEvents, isLateRefusal, type NewsletterEvent, WENT_ON } from '../model/recipient-state.ts';
 import type { HoldDeps } from './hold.ts';
 
 export interface LateRefusalDeps extends HoldDeps {

@@ -1,10 +1,10 @@
 import { changeUntil } from '../../model/changes.ts';
 import { type Clock, epochMs } from '../../model/time.ts';
 import { type Chunk, type ChunkKey, placeInBatch, type Recipient, UnreadableChunkError } from '../model/batch.ts';
+import { hasBit, withBits } from '../model/batch-events.ts';
 import type { Email } from '../model/email.ts';
 import { hasUnsubscribed } from '../model/member.ts';
 import type { ChunkStore, EmailStore, EventStore, MemberStore, Sealing } from '../model/ports.ts';
-import { hasBit, withBits } from '../model/recipient-state.ts';
 
 export interface RecipientPlace extends ChunkKey {
   readonly n: number;

@@ -7,8 +7,7 @@ import type { PrepareMessage, SendMessage } from '../model/email-message.ts';
 import type { JobLimits } from '../model/job-limits.ts';
 import type { BatchStore, Change, EmailStore, JobLog, NewsletterQueues } from '../model/ports.ts';
 import { faultOf, holdSentence } from './holds.ts';
-import { withNextAt } from './lock.ts';
-import { type DoneSlot, planBatchSlots } from './plan-slots.ts';
+import { type DoneSlot, planBatchSlots, withNextAt } from './plan-slots.ts';
 
 export interface AdvanceDeps {
   readonly emails: Pick<EmailStore, 'read' | 'change'>;

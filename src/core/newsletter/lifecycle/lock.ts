@@ -1,4 +1,4 @@
-import { changeUntil, type Lease } from '../../model/changes.ts';
+import { changeUntil } from '../../model/changes.ts';
 import { groupsOf } from '../../model/collections.ts';
 import { type Clock, epochMs, expiresAt, isoAfter } from '../../model/time.ts';
 import { sentBatches } from '../accounting/counts.ts';
@@ -6,6 +6,7 @@ import type { Batch } from '../model/batch.ts';
 import type { Email } from '../model/email.ts';
 import { JOB_RETRY_SETTINGS, type JobLimits } from '../model/job-limits.ts';
 import type { BatchStore, Change, EmailStore } from '../model/ports.ts';
+import { withNextAt } from './plan-slots.ts';
 
 export interface LockDeps {
   readonly emails: Pick<EmailStore, 'read' | 'change'>;
@@ -67,13 +68,6 @@ function lock(email: Email, claim_id: string, { clock, limits }: LockDeps): Chan
   return withNextAt({ ...set, claim_until }, claim_until, ['error', 'error_code', ...old]);
 }
 
-export type BatchLease = Lease<Batch, Change<Batch>>;
-
-/** What a sender, or a decision about its recipients, holds a batch by. */
-export function batchLease(batch: Batch, lease_ms: number, { batches, clock }: Pick<LockDeps, 'batches' | 'clock'>) {
-  return { read: () => batches.read(batch.email_id, batch.batch_id), change: batches.change, clock, lease_ms };
-}
-
 async function resetFailed(email_id: string, deps: LockDeps): Promise<void> {
   const failed = sentBatches(await deps.batches.list(email_id)).filter(({ status }) => status === 'failed');
   // A million recipients make a thousand batches, and the request that retries them waits for it.
@@ -97,16 +91,3 @@ async function resetBatch(batch: Batch, { batches }: LockDeps): Promise<void> {
 
 /** Changes of storage that one request makes at once: enough for a million recipients in seconds, few enough to throttle none. */
 const WRITE_CONCURRENCY = 20;
-
-/** Partition of the active index: emails for which something has to be done. */
-const ACTIVE = 'active';
-
-/** The change, and when the clock has to look at the email again; undefined: nothing has to be done. */
-export function withNextAt(
-  set: Change<Email>['set'],
-  next_at: string | undefined,
-  remove: readonly (keyof Email)[] = [],
-): Change<Email> {
-  if (next_at === undefined) return { set, remove: [...remove, 'next_at', 'active'] };
-  return { set: { ...set, next_at, active: ACTIVE }, remove };
-}

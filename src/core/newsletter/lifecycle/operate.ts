@@ -5,7 +5,8 @@ import type { Email, EmailStatus } from '../model/email.ts';
 import type { Change, Schedules } from '../model/ports.ts';
 import { type AdvanceDeps, advance } from './advance.ts';
 import { askNow } from './holds.ts';
-import { type LockDeps, lockEmail, withNextAt } from './lock.ts';
+import { type LockDeps, lockEmail } from './lock.ts';
+import { withNextAt } from './plan-slots.ts';
 
 export interface OperateDeps extends Omit<AdvanceDeps, 'batches'> {
   readonly batches: AdvanceDeps['batches'] & LockDeps['batches'];

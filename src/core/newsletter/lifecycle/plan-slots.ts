@@ -1,9 +1,24 @@
+import type { Lease } from '../../model/changes.ts';
+import type { Clock } from '../../model/time.ts';
 import { epochMs, isoAfter } from '../../model/time.ts';
 import { type Batch, EXCLUDED_BATCH } from '../model/batch.ts';
 import type { Email, Slot } from '../model/email.ts';
 import type { JobLimits } from '../model/job-limits.ts';
+import type { BatchStore, Change } from '../model/ports.ts';
 import { askAt, type HoldCause, holdAfter, isAside, nextRound, waitsUntil } from './holds.ts';
-import { withNextAt } from './lock.ts';
+
+/** Partition of the active index: emails for which something has to be done. */
+const ACTIVE = 'active';
+
+/** The change, and when the clock has to look at the email again; undefined: nothing has to be done. */
+export function withNextAt(
+  set: Change<Email>['set'],
+  next_at: string | undefined,
+  remove: readonly (keyof Email)[] = [],
+): Change<Email> {
+  if (next_at === undefined) return { set, remove: [...remove, 'next_at', 'active'] };
+  return { set: { ...set, next_at, active: ACTIVE }, remove };
+}
 
 /** A slot whose sender has ended, or hangs in a call with its claim `claim_id`. */
 export interface DoneSlot {
@@ -166,4 +181,15 @@ function paceOf({ delivery_deadline }: Email, left: number, now: Date): string |
   if (delivery_deadline === undefined) return undefined;
   const rest = Date.parse(delivery_deadline) - now.getTime();
   return new Date(now.getTime() + (rest <= 0 ? 0 : rest / Math.max(1, left))).toISOString();
+}
+
+export type BatchLease = Lease<Batch, Change<Batch>>;
+
+/** What a sender, or a decision about its recipients, holds a batch by. */
+export function batchLease(
+  batch: Batch,
+  lease_ms: number,
+  { batches, clock }: { readonly batches: Pick<BatchStore, 'read' | 'change'>; readonly clock: Clock },
+) {
+  return { read: () => batches.read(batch.email_id, batch.batch_id), change: batches.change, clock, lease_ms };
 }

@@ -7,7 +7,7 @@ import type { Email, EmailContent } from '../model/email.ts';
 import type { JobLimits } from '../model/job-limits.ts';
 import { mergeFieldRefusal } from '../model/merge-fields.ts';
 import type { EmailStore, NewsletterQueues, Schedules } from '../model/ports.ts';
-import { withNextAt } from './lock.ts';
+import { withNextAt } from './plan-slots.ts';
 
 /** A validated request: the newsletter exists, the segment parses, the sender is verified. */
 export interface Publication {

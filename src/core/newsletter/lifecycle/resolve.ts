@@ -2,22 +2,16 @@ import { isLeased, LEASE, Lease, leaseLeftMs } from '../../model/changes.ts';
 import { groupsOf } from '../../model/collections.ts';
 import { Problem } from '../../model/problem.ts';
 import { isoAfter } from '../../model/time.ts';
-import {
-  acceptUncertain,
-  afterDecision,
-  changeState,
-  type NextState,
-  undecidedIn,
-} from '../accounting/chunk-changes.ts';
-import { countChunks, refreshBatch, sentBatches } from '../accounting/counts.ts';
+import { acceptUncertain, afterDecision, type NextState, undecidedIn } from '../accounting/chunk-changes.ts';
+import { changeState, countChunks, refreshBatch, sentBatches } from '../accounting/counts.ts';
 import { type Batch, type ChunkState, placeInBatch } from '../model/batch.ts';
+import { hasBit } from '../model/batch-events.ts';
 import type { Email } from '../model/email.ts';
 import type { Resolution, SendMessage } from '../model/email-message.ts';
 import type { BatchStore, ChunkStore, EventStore } from '../model/ports.ts';
-import { hasBit } from '../model/recipient-state.ts';
 import { type AdvanceDeps, markOpen, reopen } from './advance.ts';
-import { type BatchLease, batchLease } from './lock.ts';
 import { nobodyYet } from './operate.ts';
+import { type BatchLease, batchLease } from './plan-slots.ts';
 
 export interface ResolveDeps extends Omit<AdvanceDeps, 'batches'> {
   readonly batches: AdvanceDeps['batches'] & Pick<BatchStore, 'change'>;

@@ -6,7 +6,8 @@ import { LeaseLostError } from '../preparation/lease.ts';
 import type { PrepareDeps } from '../preparation/ports.ts';
 import { prepare } from '../preparation/prepare.ts';
 import { type AdvanceDeps, advance } from './advance.ts';
-import { lockEmail, withNextAt } from './lock.ts';
+import { lockEmail } from './lock.ts';
+import { withNextAt } from './plan-slots.ts';
 
 export interface StartDeps extends Omit<PrepareDeps, 'emails' | 'batches'>, Omit<AdvanceDeps, 'emails' | 'batches'> {
   readonly emails: Pick<EmailStore, 'read' | 'change' | 'content'>;

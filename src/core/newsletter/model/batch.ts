@@ -1,5 +1,49 @@
 import { ExplainedError } from '../../model/problem.ts';
-import { RECIPIENT_STATES, type StateCounts } from './recipient-state.ts';
+import type { GoneReason } from './member.ts';
+
+/**
+ * The state of each recipient of a chunk, one character per recipient in the order of the chunk. Recipients move only
+ * forward: pending → claimed → submitted, failed or uncertain; a claim that the provider refused moves back to pending.
+ */
+export const RECIPIENT_STATES = {
+  pending: '.',
+  /** A call for the recipient was begun and has not been recorded: shown as pending. */
+  claimed: '>',
+  submitted: 's',
+  excluded: 'x',
+  failed: 'f',
+  /** The call's answer was lost: never sent again blindly. */
+  uncertain: 'u',
+} as const;
+
+type RecipientState = keyof typeof RECIPIENT_STATES;
+export type RecipientCode = (typeof RECIPIENT_STATES)[RecipientState];
+
+/** States as users see them; a claimed recipient counts as pending. */
+export const SHOWN_STATES = ['pending', 'submitted', 'excluded', 'failed', 'uncertain'] as const;
+export type ShownState = (typeof SHOWN_STATES)[number];
+
+/** Recipients by state; their sum is the number of recipients. */
+export type StateCounts = Readonly<Record<ShownState, number>>;
+
+/** Why a recipient gets no mail, frozen by the preparation or found when the chunk goes out. */
+export type ExclusionReason =
+  | GoneReason
+  | 'suppressed'
+  | 'unsubscribed'
+  | 'malformed_address'
+  | 'repeated_address'
+  /** Sealed with a key that is gone, or altered: nobody can read the address any more. */
+  | 'unreadable_address'
+  | 'cancelled';
+
+export const NO_RECIPIENTS: StateCounts = { pending: 0, submitted: 0, excluded: 0, failed: 0, uncertain: 0 };
+
+/** Reason of an uncertain recipient that an operator decided to leave so (resolve --leave). */
+export const LEFT = 'left';
+
+/** Reason of a failed recipient who was not sent to until the address expired (newsletter.recipientDays). */
+export const EXPIRED = 'expired';
 
 /** Most recipients of a batch (batch-sending-service-job.md, 主要な処理内容 3). */
 export const BATCH_SIZE = 1_000;

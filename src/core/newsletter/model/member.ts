@@ -1,6 +1,4 @@
 import { ExplainedError } from '../../model/problem.ts';
-import { epochMs } from '../../model/time.ts';
-import type { Email } from './email.ts';
 
 export const MEMBER_STATUSES = ['free', 'paid', 'comped'] as const;
 export type MemberStatus = (typeof MEMBER_STATUSES)[number];
@@ -81,33 +79,6 @@ export interface AddressFacts {
   readonly unsubscribed: Readonly<Record<string, string>>;
   /** By newsletter_id: the last member of the address who got it is gone (left-addresses.ts). Only `facts` tells it. */
   readonly gone?: Readonly<Record<string, Gone>>;
-}
-
-/** A move is written with the time of another machine. */
-const CLOCK_SKEW_MS = 60_000;
-
-/** When a preparation began, in milliseconds; the same however often it is interrupted. */
-export function beginOf({ submitting_at, created_at }: Pick<Email, 'submitting_at' | 'created_at'>): number {
-  return epochMs(submitting_at ?? created_at) - CLOCK_SKEW_MS;
-}
-
-/** The longest from the mark of a member who leaves to its leaving: no request to the API lives as long. */
-const LEAVING_MS = 15 * 60_000;
-
-/**
- * Whether mail of the newsletter may go to the address; the reason when it may not.
- * @param began when the preparation of the mailing began, in milliseconds: who was gone before is none of its recipients
- */
-export function whyExcluded(
-  facts: Omit<AddressFacts, 'tenant_id' | 'email_hash'> | undefined,
-  newsletter_id: string,
-  began: number,
-): 'suppressed' | 'unsubscribed' | GoneReason | undefined {
-  if (facts === undefined) return undefined;
-  if (facts.suppressed !== undefined) return 'suppressed';
-  if (hasUnsubscribed(facts, newsletter_id)) return 'unsubscribed';
-  const gone = goneFrom(facts, newsletter_id);
-  return gone !== undefined && Date.parse(gone.at) + LEAVING_MS >= began ? gone.reason : undefined;
 }
 
 export function goneFrom({ gone = {} }: Pick<AddressFacts, 'gone'>, newsletter_id: string): Gone | undefined {

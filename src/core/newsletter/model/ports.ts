@@ -1,4 +1,5 @@
 import type { Batch, Chunk, ChunkKey, ChunkState } from './batch.ts';
+import type { BatchEvents, ToldEvents } from './batch-events.ts';
 import type { Email, EmailContent, Newsletter } from './email.ts';
 import type { PrepareMessage, SendMessage } from './email-message.ts';
 import type {
@@ -10,7 +11,6 @@ import type {
   StoredMember,
   Suppression,
 } from './member.ts';
-import type { BatchEvents, ToldEvents } from './recipient-state.ts';
 
 /** What the job reports for people (batch-sending-service-job.md, ログ出力). Ids and numbers only, no address. */
 export interface JobLog {

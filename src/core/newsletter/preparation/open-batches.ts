@@ -1,9 +1,18 @@
 import { clip } from '../../model/text.ts';
-import { type Batch, batchId, type Chunk, type ChunkState, EXCLUDED_BATCH, type Recipient } from '../model/batch.ts';
+import {
+  type Batch,
+  batchId,
+  type Chunk,
+  type ChunkState,
+  EXCLUDED_BATCH,
+  type ExclusionReason,
+  NO_RECIPIENTS,
+  RECIPIENT_STATES,
+  type Recipient,
+} from '../model/batch.ts';
 import type { Email, Preparation } from '../model/email.ts';
 import type { JobLimits } from '../model/job-limits.ts';
 import type { SegmentSubject } from '../model/member.ts';
-import { type ExclusionReason, NO_RECIPIENTS, RECIPIENT_STATES } from '../model/recipient-state.ts';
 import type { PartSegment } from './ports.ts';
 
 /** Characters of the shown parts' segments on the row, which stays below a write unit. */

@@ -1,9 +1,9 @@
 import type { Clock } from '../../model/time.ts';
+import type { ExclusionReason } from '../model/batch.ts';
 import type { Email, EmailContent } from '../model/email.ts';
 import type { JobLimits } from '../model/job-limits.ts';
 import type { Addressee, MemberIdentity, SegmentSubject } from '../model/member.ts';
 import type { BatchStore, ChunkStore, EmailStore, JobLog } from '../model/ports.ts';
-import type { ExclusionReason } from '../model/recipient-state.ts';
 import type { Warming } from '../warming/domain-warming.ts';
 
 /** A subscribed member that matches the segment: a recipient, or excluded. */

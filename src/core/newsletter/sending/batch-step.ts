@@ -2,10 +2,10 @@ import { isoAfter } from '../../model/time.ts';
 import { placesOf } from '../accounting/chunk-changes.ts';
 import { askAt, type HoldCause } from '../lifecycle/holds.ts';
 import type { Batch, ChunkState } from '../model/batch.ts';
+import { RECIPIENT_STATES } from '../model/batch.ts';
 import type { Email } from '../model/email.ts';
 import { type JobLimits, pauseAfter } from '../model/job-limits.ts';
 import type { Refusal } from '../model/provider.ts';
-import { RECIPIENT_STATES } from '../model/recipient-state.ts';
 import {
   countsByReason,
   everybody,

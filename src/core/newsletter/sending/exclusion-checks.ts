@@ -1,9 +1,17 @@
+import { epochMs } from '../../model/time.ts';
 import { placesOf } from '../accounting/chunk-changes.ts';
-import { CHUNK_SIZE, type Chunk, UnreadableChunkError } from '../model/batch.ts';
+import {
+  CHUNK_SIZE,
+  type Chunk,
+  type ExclusionReason,
+  RECIPIENT_STATES,
+  UnreadableChunkError,
+} from '../model/batch.ts';
+import type { Email } from '../model/email.ts';
 import { StopRetrying } from '../model/job-limits.ts';
-import { beginOf, whyExcluded } from '../model/member.ts';
+import type { AddressFacts, GoneReason } from '../model/member.ts';
+import { goneFrom, hasUnsubscribed } from '../model/member.ts';
 import type { MemberStore, SealedChunk, Sealing } from '../model/ports.ts';
-import { type ExclusionReason, RECIPIENT_STATES } from '../model/recipient-state.ts';
 import { nextOpen, type Sending, type Stop } from './batch-step.ts';
 import type { LateExclusions, SendDeps } from './send-deps.ts';
 
@@ -81,6 +89,33 @@ function excludedIn(reasons: Reasons, places: readonly number[]): ReadonlyMap<nu
     if (reason !== undefined) excluded.set(n, reason);
   }
   return excluded;
+}
+
+/** A move is written with the time of another machine. */
+const CLOCK_SKEW_MS = 60_000;
+
+/** When a preparation began, in milliseconds; the same however often it is interrupted. */
+export function beginOf({ submitting_at, created_at }: Pick<Email, 'submitting_at' | 'created_at'>): number {
+  return epochMs(submitting_at ?? created_at) - CLOCK_SKEW_MS;
+}
+
+/** The longest from the mark of a member who leaves to its leaving: no request to the API lives as long. */
+const LEAVING_MS = 15 * 60_000;
+
+/**
+ * Whether mail of the newsletter may go to the address; the reason when it may not.
+ * @param began when the preparation of the mailing began, in milliseconds: who was gone before is none of its recipients
+ */
+export function whyExcluded(
+  facts: Omit<AddressFacts, 'tenant_id' | 'email_hash'> | undefined,
+  newsletter_id: string,
+  began: number,
+): 'suppressed' | 'unsubscribed' | GoneReason | undefined {
+  if (facts === undefined) return undefined;
+  if (facts.suppressed !== undefined) return 'suppressed';
+  if (hasUnsubscribed(facts, newsletter_id)) return 'unsubscribed';
+  const gone = goneFrom(facts, newsletter_id);
+  return gone !== undefined && Date.parse(gone.at) + LEAVING_MS >= began ? gone.reason : undefined;
 }
 
 /** Reads the facts of the addresses again when their chunk goes out: who unsubscribed or left meanwhile gets no mail. */

@@ -3,7 +3,7 @@ import { ExplainedError } from '../../model/problem.ts';
 import type { NextState } from '../accounting/chunk-changes.ts';
 import { countChunks, withSample } from '../accounting/counts.ts';
 import { stopsAll } from '../lifecycle/holds.ts';
-import type { BatchLease } from '../lifecycle/lock.ts';
+import type { BatchLease } from '../lifecycle/plan-slots.ts';
 import type { Batch, ChunkKey, ChunkState } from '../model/batch.ts';
 import type { Email, EmailContent } from '../model/email.ts';
 import { storageOf } from '../model/job-limits.ts';

@@ -1,6 +1,6 @@
 import { changeUntil } from '../../model/changes.ts';
-import { applyOutcome, changeState, failPending } from '../accounting/chunk-changes.ts';
-import { refreshBatch } from '../accounting/counts.ts';
+import { applyOutcome, failPending } from '../accounting/chunk-changes.ts';
+import { changeState, refreshBatch } from '../accounting/counts.ts';
 import { advance, reopen } from '../lifecycle/advance.ts';
 import { afterAnswer, afterHang, afterSilence, askAt, isAside, waitsUntil } from '../lifecycle/holds.ts';
 import type { ResolveDeps } from '../lifecycle/resolve.ts';

@@ -1,9 +1,9 @@
 import { type HoldCause, NO_REFUSALS } from '../lifecycle/holds.ts';
 import type { Batch, ChunkState, Suspects } from '../model/batch.ts';
+import { RECIPIENT_STATES } from '../model/batch.ts';
 import type { Email } from '../model/email.ts';
 import { JOB_RETRY_SETTINGS, type JobLimits } from '../model/job-limits.ts';
 import type { Refusal } from '../model/provider.ts';
-import { RECIPIENT_STATES } from '../model/recipient-state.ts';
 
 /**
  * Pending recipients of a batch that were refused for good since the provider accepted its last mail. An acceptance shows

@@ -1,6 +1,6 @@
 import { isLeased, Lease } from '../../model/changes.ts';
 import { askAt, NOT_ALLOWED, waitsUntil } from '../lifecycle/holds.ts';
-import { batchLease } from '../lifecycle/lock.ts';
+import { batchLease } from '../lifecycle/plan-slots.ts';
 import type { Batch } from '../model/batch.ts';
 import type { SendMessage } from '../model/email-message.ts';
 import { storageOf } from '../model/job-limits.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '../../model/time.ts';
-import type { Recipient } from '../model/batch.ts';
+import type { ExclusionReason, Recipient } from '../model/batch.ts';
 import type { Email } from '../model/email.ts';
 import type { JobLimits } from '../model/job-limits.ts';
 import type {
@@ -12,7 +12,6 @@ import type {
   NewsletterStore,
 } from '../model/ports.ts';
 import type { BulkProvider, LinkOf, Renderings } from '../model/provider.ts';
-import type { ExclusionReason } from '../model/recipient-state.ts';
 import type { Warming } from '../warming/domain-warming.ts';
 
 /** The budget of e-mail, as a sender of newsletters needs it. */

@@ -3,8 +3,8 @@ import { countsOf, reasonsOf, sentBatches, throughputOf } from '../accounting/co
 import { faultOf, holdSentence, stopsAll } from '../lifecycle/holds.ts';
 import type { Resolved } from '../lifecycle/resolve.ts';
 import { BATCH_STATUSES, type Batch, type BatchStatus } from '../model/batch.ts';
+import { type BatchEvents, countBits, EVENT_KINDS, type EventKind } from '../model/batch-events.ts';
 import { type Email, FAULT_HOLDS, type Held, heldSentence } from '../model/email.ts';
-import { type BatchEvents, countBits, EVENT_KINDS, type EventKind } from '../model/recipient-state.ts';
 
 /**
  * What an email is doing: `scheduled` and `queued` before its job begins, `cancelling` until everybody who is left is

@@ -1,4 +1,6 @@
 import { defined } from '../../model/collections.ts';
+import { shownState } from '../accounting/counts.ts';
+import type { ShownState } from '../model/batch.ts';
 import {
   type Batch,
   batchId,
@@ -9,17 +11,10 @@ import {
   processedAt,
   type Recipient,
 } from '../model/batch.ts';
+import { type BatchEvents, EVENT_KINDS, type EventKind, hasBit } from '../model/batch-events.ts';
 import type { Email } from '../model/email.ts';
 import type { StoredMember } from '../model/member.ts';
 import type { BatchStore, ChunkStore, EventStore } from '../model/ports.ts';
-import {
-  type BatchEvents,
-  EVENT_KINDS,
-  type EventKind,
-  hasBit,
-  type ShownState,
-  shownState,
-} from '../model/recipient-state.ts';
 
 /** Its reason says why it is excluded or failed; `left` for an uncertain one that an operator left so. */
 export type RecipientView = ReturnType<typeof viewOf>;

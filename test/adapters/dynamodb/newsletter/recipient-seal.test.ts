@@ -5,7 +5,7 @@ import {
   createChunkStore,
   openRecipients,
   sealRecipients,
-} from '../../../../src/adapters/dynamodb/newsletter/chunk-store.ts';
+} from '../../../../src/adapters/dynamodb/newsletter/batch-store.ts';
 import { createLocalKeyWrap } from '../../../../src/adapters/sealing/data-keys.ts';
 import { createDataKeys, createSealer } from '../../../../src/adapters/sealing/sealer.ts';
 import { UnreadableChunkError } from '../../../../src/core/newsletter/model/batch.ts';

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createBatchStore, createEventStore } from '../../../../src/adapters/dynamodb/newsletter/batch-store.ts';
+import { createBatchStore } from '../../../../src/adapters/dynamodb/newsletter/batch-store.ts';
+import { createEventStore } from '../../../../src/adapters/dynamodb/newsletter/event-store.ts';
 import { applyEvents } from '../../../../src/core/newsletter/events/apply-events.ts';
+import type { EventKind, NewsletterEvent } from '../../../../src/core/newsletter/model/batch-events.ts';
 import { DEFAULT_JOB_LIMITS } from '../../../../src/core/newsletter/model/job-limits.ts';
-import type { EventKind, NewsletterEvent } from '../../../../src/core/newsletter/model/recipient-state.ts';
 import { startTestDynamoDb } from '../../../support/dynamodb.ts';
 import { batchRow } from '../../../support/newsletter/job-rows.ts';
 import { createTables } from '../../../support/tables.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { applyEvents } from '../../../../src/core/newsletter/events/apply-events.ts';
 import { resumeEmail } from '../../../../src/core/newsletter/lifecycle/operate.ts';
-import type { EventKind } from '../../../../src/core/newsletter/model/recipient-state.ts';
+import type { EventKind } from '../../../../src/core/newsletter/model/batch-events.ts';
 import { emailView } from '../../../../src/core/newsletter/views/email-view.ts';
 import { createMemoryMembers } from '../../../../tools/simulation/twins/members.ts';
 import { batchRow } from '../../../support/newsletter/job-rows.ts';

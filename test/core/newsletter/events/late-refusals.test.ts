@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { lateAfter, refusedLate } from '../../../../src/core/newsletter/events/late-refusals.ts';
-import type { NewsletterEvent } from '../../../../src/core/newsletter/model/recipient-state.ts';
+import type { NewsletterEvent } from '../../../../src/core/newsletter/model/batch-events.ts';
 
 const at = (second: number) => `2026-03-01T10:00:${String(second).padStart(2, '0')}.000Z`;
 const place = { email_id: 'email-1', batch_id: '00000', chunk: 0 };

@@ -3,7 +3,7 @@ import { isoAfter } from '../../../../src/core/model/time.ts';
 import { applyEvents } from '../../../../src/core/newsletter/events/apply-events.ts';
 import { unsubscribe } from '../../../../src/core/newsletter/events/unsubscribe.ts';
 import { resubscribe, upsertMembers } from '../../../../src/core/newsletter/members/upsert-members.ts';
-import type { NewsletterEvent } from '../../../../src/core/newsletter/model/recipient-state.ts';
+import type { NewsletterEvent } from '../../../../src/core/newsletter/model/batch-events.ts';
 import { createMemoryMembers } from '../../../../tools/simulation/twins/members.ts';
 import { batchFor, chunkOf, chunkState } from '../../../support/newsletter/job-rows.ts';
 import { JobWorld } from '../../../support/newsletter/job-world.ts';

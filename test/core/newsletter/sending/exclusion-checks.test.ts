@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Lease } from '../../../../src/core/model/changes.ts';
-import { batchLease } from '../../../../src/core/newsletter/lifecycle/lock.ts';
+import { batchLease } from '../../../../src/core/newsletter/lifecycle/plan-slots.ts';
 import { HeldBatch } from '../../../../src/core/newsletter/sending/held-batch.ts';
 import type { SendDeps } from '../../../../src/core/newsletter/sending/send-deps.ts';
 import {

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { defined } from '../../../../src/core/model/collections.ts';
+import { countStates } from '../../../../src/core/newsletter/accounting/counts.ts';
 import { EXCLUDED_BATCH } from '../../../../src/core/newsletter/model/batch.ts';
+import { withBits } from '../../../../src/core/newsletter/model/batch-events.ts';
 import type { Email } from '../../../../src/core/newsletter/model/email.ts';
-import { countStates, withBits } from '../../../../src/core/newsletter/model/recipient-state.ts';
 import { type Answer, type ApiWorld, startApiWorld } from '../../../support/api/api-world.ts';
 import { batchRow, recipient } from '../../../support/newsletter/job-rows.ts';
 
