@@ -32,7 +32,6 @@ export function staticFigures(): HouseFigure[] {
   const files = sourceFiles().map((file) => ({ file, lines: linesOf(file) }));
   const [product = [], tools = []] = [true, false].map((its) => files.filter(({ file }) => isOfProduct(file) === its));
   const folders = [...Map.groupBy(files, ({ file }) => dirname(file)).values()];
-  const chapters = globSync('docs/decisions/*/*.md', { cwd: PROJECT_ROOT });
   const decisions = globSync('docs/decisions/**/*.md', { cwd: PROJECT_ROOT });
   return [
     { name: 'source files', value: files.length, aim: 850 },
@@ -41,7 +40,7 @@ export function staticFigures(): HouseFigure[] {
     { name: 'files over 250 lines', value: files.filter(({ lines }) => lines > 250).length, aim: 0 },
     { name: 'folders over 20 files', value: folders.filter((inside) => inside.length > 20).length, aim: 0 },
     { name: 'files under 25 lines', value: files.filter(({ lines }) => lines < 25).length },
-    { name: 'decision chapters', value: chapters.length, aim: 50 },
+    { name: 'decision chapters', value: globSync('docs/decisions/*/*.md', { cwd: PROJECT_ROOT }).length, aim: 50 },
     { name: 'words of the decisions', value: sum(decisions.map(wordsOf)), aim: 24_000 },
     { name: 'words of README.md', value: wordsOf('README.md'), aim: 1_100 },
     { name: 'words of docs/runbook.md', value: wordsOf('docs/runbook.md'), aim: 8_500 },

@@ -15,9 +15,7 @@ export interface PacerEnv {
   readonly PACING: PacingConfig;
 }
 
-export interface PacerPorts extends Pick<Observability, 'logger'> {
-  readonly clock: Clock;
-}
+export type PacerPorts = Pick<Observability, 'logger'> & { readonly clock: Clock };
 
 /** Loads SES v2's client with the first reading: one instance reads every few minutes. */
 export const readAccountLimits = async () =>

@@ -65,11 +65,10 @@ function awsKeys(env: KeyEnv): Source {
 
 function fileKeys(path: string): Source {
   const secrets = createSecretsFileSource(path);
-  const recipientKey = requiredSecret(secrets, 'recipient_key');
   return {
     secrets,
     integrationPrefix: () => FILE_INTEGRATION_PREFIX,
-    wrap: createLocalKeyWrap(async () => Buffer.from(await recipientKey(), 'base64')),
+    wrap: createLocalKeyWrap(async () => Buffer.from(await requiredSecret(secrets, 'recipient_key')(), 'base64')),
     hashKey: requiredSecret(secrets, 'recipient_hash_key'),
     unsubscribeSecret: requiredSecret(secrets, 'unsubscribe_key'),
   };

@@ -1,12 +1,13 @@
 import { type BulkEmailEntryResult, type SESv2Client, SendBulkEmailCommand } from '@aws-sdk/client-sesv2';
 import { beginning } from '../../core/model/text.ts';
+import type { Tracking } from '../../core/newsletter/model/email.ts';
 import { type MergeUse, type Pieces, usesOf, withoutFields } from '../../core/newsletter/model/merge-fields.ts';
 import {
   type BulkAnswer,
   type BulkCall,
   type BulkEntry,
   type BulkProvider,
-  configurationSetOf,
+  CONFIGURATION_SETS,
   type EntryAnswer,
   type Refusal,
   type Rendering,
@@ -193,4 +194,9 @@ function literal(text: string): string {
   return text.replaceAll(/[{}\\]{2,}|^[{}\\]|[{}\\]$/g, (run) =>
     [...run].map((char) => (char === '{' ? '{{lb}}' : char === '}' ? '{{rb}}' : '{{bs}}')).join(''),
   );
+}
+
+function configurationSetOf(set: string, { opens, clicks }: Tracking = { opens: true, clicks: true }): string {
+  const found = CONFIGURATION_SETS.find((one) => one.opens === opens && one.clicks === clicks);
+  return `${set}${found?.suffix ?? ''}`;
 }

@@ -96,15 +96,6 @@ interface Changed {
   readonly remove?: readonly PropertyKey[];
 }
 
-/** The same of an item with versions, by the version that was read. Storage itself sets `updated_at` with each change. */
-export function isOwnWrite(
-  stored: { readonly version: number },
-  was: { readonly version: number },
-  { set, remove = [] }: Changed,
-): boolean {
-  return stored.version === was.version + 1 && shows(stored, { set: { ...set, updated_at: undefined }, remove });
-}
-
 /** Whether a change that was refused was applied before: a claim is known by its token, any other change by its result. */
 export function wasApplied(row: NotificationRow, change: RowChange): boolean {
   const { send_status, claim_id } = change.set;

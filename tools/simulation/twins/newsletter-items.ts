@@ -1,5 +1,4 @@
-import { ofVersion } from '../../../src/adapters/dynamodb/table/writes.ts';
-import { isOwnWrite } from '../../../src/core/model/row-change.ts';
+import { isOwnWrite, ofVersion } from '../../../src/adapters/dynamodb/table/writes.ts';
 import type { Clock } from '../../../src/core/model/time.ts';
 import {
   type Batch,

@@ -10,7 +10,7 @@ import {
   UpdateItemCommand,
   type WriteRequest,
 } from '@aws-sdk/client-dynamodb';
-import { type Guard, isOwnWrite } from '../../../core/model/row-change.ts';
+import { type Guard, shows } from '../../../core/model/row-change.ts';
 import type { Change } from '../../../core/newsletter/model/ports.ts';
 import { type Item, toValue } from './item.ts';
 import { getItem, incomplete, pause, ROUNDS, unprocessed } from './reads.ts';
@@ -200,6 +200,15 @@ export async function changeVersioned<T extends { readonly version: number }>(
   const present = item ?? (await getItem(client, table, key));
   const found = present && fromItem(present);
   return found && isOwnWrite(found, was, change) ? found : undefined;
+}
+
+/** Whether an item is as the change of the version that was read leaves it. Storage itself sets `updated_at` with each. */
+export function isOwnWrite(
+  stored: { readonly version: number },
+  was: { readonly version: number },
+  { set, remove = [] }: { readonly set: object; readonly remove?: readonly PropertyKey[] },
+): boolean {
+  return stored.version === was.version + 1 && shows(stored, { set: { ...set, updated_at: undefined }, remove });
 }
 
 /** What the version proves: the item was the one that was read, so nobody has to send it back. */

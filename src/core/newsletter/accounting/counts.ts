@@ -36,7 +36,7 @@ export function countStates(states: string): StateCounts {
   return counts;
 }
 
-export function addCounts(all: readonly StateCounts[]): StateCounts {
+function addCounts(all: readonly StateCounts[]): StateCounts {
   const sum: Record<ShownState, number> = { ...NO_RECIPIENTS };
   for (const counts of all) for (const state of SHOWN_STATES) sum[state] += counts[state];
   return sum;

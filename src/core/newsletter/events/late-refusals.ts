@@ -54,7 +54,7 @@ export function refusedLate(all: readonly Late[], least: number): string | undef
 }
 
 /**
- * The question of src/core/newsletter/sending/refused-recipients.ts where it is events that refuse: calls were accepted, so
+ * The question of src/core/newsletter/sending/batch-step.ts where it is events that refuse: calls were accepted, so
  * only a mail that went on shows that not everybody is. The email holds, also one that had ended; whoever was refused is
  * sent to again, first to a few. Everything may be repeated: the clock gives out what is to be asked.
  */

@@ -4,7 +4,7 @@ import { countsOf, sentBatches } from '../accounting/counts.ts';
 import { type Batch, batchId } from '../model/batch.ts';
 import { BULK_EMAIL_SEND_FAILED, type Email } from '../model/email.ts';
 import type { PrepareMessage, SendMessage } from '../model/email-message.ts';
-import type { JobLimits } from '../model/job-limits.ts';
+import { type JobLimits, storageOf } from '../model/job-limits.ts';
 import type { BatchStore, Change, EmailStore, JobLog, NewsletterQueues } from '../model/ports.ts';
 import { faultOf, holdSentence } from './holds.ts';
 import { type DoneSlot, planBatchSlots, withNextAt } from './plan-slots.ts';
@@ -47,6 +47,15 @@ export async function advance(email_id: string, deps: AdvanceDeps, done?: DoneSl
   reportHold(changed, row, deps);
   if (changed.status !== 'submitting' && row.status === 'submitting') report(changed, row, deps);
   return changed;
+}
+
+/** Frees the slot of a batch and gives it to the next one. The clock does it where this fails. */
+export function passOn(
+  done: DoneSlot,
+  email_id: string,
+  deps: AdvanceDeps & Parameters<typeof storageOf>[0],
+): Promise<unknown> {
+  return storageOf(deps)('free a slot', () => advance(email_id, deps, done));
 }
 
 async function planFor(email: Email, deps: AdvanceDeps, done: DoneSlot | undefined): Promise<Plan | undefined> {

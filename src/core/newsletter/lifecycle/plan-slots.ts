@@ -1,6 +1,5 @@
 import type { Lease } from '../../model/changes.ts';
-import type { Clock } from '../../model/time.ts';
-import { epochMs, isoAfter } from '../../model/time.ts';
+import { type Clock, epochMs, isoAfter } from '../../model/time.ts';
 import { type Batch, EXCLUDED_BATCH } from '../model/batch.ts';
 import type { Email, Slot } from '../model/email.ts';
 import type { JobLimits } from '../model/job-limits.ts';

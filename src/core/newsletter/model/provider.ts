@@ -1,6 +1,6 @@
 import type { Batch, Chunk, ChunkKey, Recipient } from './batch.ts';
 import type { Email, EmailContent, Tracking } from './email.ts';
-import { mergeValues, type Pieces } from './merge-fields.ts';
+import type { Pieces } from './merge-fields.ts';
 
 /**
  * A configuration set for each way to track: SES tracks what an event destination of the set takes, so a set without
@@ -12,12 +12,6 @@ export const CONFIGURATION_SETS = [
   { suffix: '-clicks', opens: false, clicks: true },
   { suffix: '-untracked', opens: false, clicks: false },
 ] as const;
-
-/** @param set the name of the set that tracks both */
-export function configurationSetOf(set: string, { opens, clicks }: Tracking = { opens: true, clicks: true }): string {
-  const found = CONFIGURATION_SETS.find((one) => one.opens === opens && one.clicks === clicks);
-  return `${set}${found?.suffix ?? ''}`;
-}
 
 /** The provider of newsletter mail, SES v2's SendBulkEmail, as the sender needs it. */
 export interface BulkProvider {
@@ -57,27 +51,6 @@ export type LinkOf = (
   place: ChunkKey & { readonly n: number },
   recipient: Pick<Chunk, 'tenant_id'> & Pick<Recipient, 'member_email'>,
 ) => Promise<{ readonly unsubscribe_url: string; readonly email_hash: string }>;
-
-/** The entries of a call: places in the chunk, in order. */
-export function bulkEntries(chunk: Chunk, places: readonly number[], linkOf: LinkOf): Promise<readonly BulkEntry[]> {
-  const { email_id, batch_id, chunk: number, tenant_id } = chunk;
-  return Promise.all(
-    places.map(async (n) => {
-      const recipient = chunk.recipients[n];
-      if (recipient === undefined) throw new Error(`Chunk ${number} of batch ${batch_id} has no recipient ${n}.`);
-      const { unsubscribe_url, email_hash } = await linkOf(
-        { email_id, batch_id, chunk: number, n },
-        { tenant_id, member_email: recipient.member_email },
-      );
-      return {
-        to: recipient.member_email,
-        values: { ...mergeValues(recipient), unsubscribe_url },
-        unsubscribe_url,
-        tags: { email_id, chunk: `${batch_id}-${number}`, n: `${n}-${email_hash}` },
-      };
-    }),
-  );
-}
 
 /** What all members of a rendering get, made once (the source's EmailBodyCache). */
 export interface Rendering {

@@ -9,8 +9,7 @@ import {
 } from '../model/batch.ts';
 import type { Email } from '../model/email.ts';
 import { StopRetrying } from '../model/job-limits.ts';
-import type { AddressFacts, GoneReason } from '../model/member.ts';
-import { goneFrom, hasUnsubscribed } from '../model/member.ts';
+import { type AddressFacts, type GoneReason, goneFrom, hasUnsubscribed } from '../model/member.ts';
 import type { MemberStore, SealedChunk, Sealing } from '../model/ports.ts';
 import { nextOpen, type Sending, type Stop } from './batch-step.ts';
 import type { LateExclusions, SendDeps } from './send-deps.ts';

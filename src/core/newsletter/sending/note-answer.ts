@@ -2,35 +2,57 @@ import { changeUntil } from '../../model/changes.ts';
 import { applyOutcome, failPending } from '../accounting/chunk-changes.ts';
 import { changeState, refreshBatch } from '../accounting/counts.ts';
 import { advance, reopen } from '../lifecycle/advance.ts';
-import { afterAnswer, afterHang, afterSilence, askAt, isAside, waitsUntil } from '../lifecycle/holds.ts';
+import { afterAnswer, afterSilence, askAt } from '../lifecycle/holds.ts';
 import type { ResolveDeps } from '../lifecycle/resolve.ts';
 import type { ChunkKey, ChunkState } from '../model/batch.ts';
-import { type Batch, batchId } from '../model/batch.ts';
 import type { Email } from '../model/email.ts';
 import type { CallOutcome, SendMessage } from '../model/email-message.ts';
 import { retryStorage, StorageUnavailableError } from '../model/job-limits.ts';
 import type { Change } from '../model/ports.ts';
 import type { BulkAnswer, EntryAnswer } from '../model/provider.ts';
-import { holdNow, type Stop } from './batch-step.ts';
-import type { HeldBatch } from './held-batch.ts';
-import { BatchLostError } from './held-batch.ts';
+import {
+  areAll,
+  holdForAll,
+  holdNow,
+  noRefused,
+  refusedIn,
+  refusedSince,
+  type Step,
+  type Stop,
+  toldLater,
+  withRefused,
+} from './batch-step.ts';
+import { BatchLostError, type HeldBatch } from './held-batch.ts';
 import { isAccepted, type Judgement } from './judge-answer.ts';
-import { areAll, holdForAll, noRefused, refusedIn, refusedSince, withRefused } from './refused-recipients.ts';
 import type { SendDeps } from './send-deps.ts';
 
-/** Later batches that are looked at for one that waits. */
-const LOOK_AHEAD = 10;
+/** What a call that is recorded changes for its email, its batch and its sender. */
+export async function afterCall(
+  answer: BulkAnswer,
+  judgement: Judgement,
+  chunk: number,
+  held: HeldBatch,
+): Promise<Step> {
+  const { pacing, clock } = held.deps;
+  held.note({ provider_failures: judgement.provider_failures });
+  const silent = await noteAnswer(answer, held);
+  const refused = await noteRefused(chunk, judgement, held);
+  // Pacing is told for the calls to come; this one is recorded already.
+  if (judgement.limited !== undefined) await pacing.refused(judgement.limited).catch(() => undefined);
+  const found = silent ?? refused ?? (isAccepted(judgement) ? toldLater(held.known, clock()) : undefined);
+  if (found !== undefined) return found;
+  // Another batch has the slot now, so this sender ends. A failure that an operator has to mend is still reported.
+  const { step } = judgement;
+  return held.known.gave_slot_away && step.kind !== 'fail' ? { kind: 'halt' } : step;
+}
 
 /**
  * Notes on the email whether the provider answers. A whole call's refusal is not noted, as it leaves nobody uncertain.
  * @returns why the sender ends, where it does
  */
-export async function noteAnswer(answer: BulkAnswer, held: HeldBatch): Promise<Stop | undefined> {
+async function noteAnswer(answer: BulkAnswer, held: HeldBatch): Promise<Stop | undefined> {
   if (answer.kind === 'refused') return undefined;
-  if (answer.kind === 'answered') {
-    await noteAnswered(answer.entries, held);
-    return undefined;
-  }
+  if (answer.kind === 'answered') return void (await noteAnswered(answer.entries, held));
   held.note({ unanswered: held.known.unanswered + 1 });
   const { clock, limits, log } = held.deps;
   await changeEmail(held, (email) => afterSilence(email, held.known, clock(), limits));
@@ -56,7 +78,7 @@ async function noteAnswered(answers: readonly EntryAnswer[], held: HeldBatch): P
  * Notes on the batch who was refused for good. An acceptance shows that those before it were refused for themselves, and
  * they fail. Enough refusals with no acceptance between them make the email hold.
  */
-export async function noteRefused(chunk: number, judgement: Judgement, held: HeldBatch): Promise<Stop | undefined> {
+async function noteRefused(chunk: number, judgement: Judgement, held: HeldBatch): Promise<Stop | undefined> {
   const { refused } = judgement;
   if (isAccepted(judgement)) await failRefused(held);
   if (refused.length === 0) return undefined;
@@ -88,37 +110,6 @@ export async function failRefused(held: HeldBatch): Promise<void> {
   }
 }
 
-/**
- * Gives the slot of a sender whose call hangs to another batch. The email counts the call as one without an answer: one
- * more makes it hold. A sender gives its slot away once, and not while the email already counts such a call; no more
- * calls hang at once than there are slots.
- */
-async function giveSlotAway(held: HeldBatch): Promise<void> {
-  const { gave_slot_away, email, batch, slot } = held.known;
-  if (gave_slot_away || email.silence !== undefined) return;
-  const { email_id, batch_id, claim_id } = batch;
-  if (!(await otherWaits(held))) return;
-  const { clock, limits } = held.deps;
-  const now = clock();
-  const given = await changeEmail(held, (found) => afterHang(found, now, limits));
-  if (!given) return;
-  held.note({ gave_slot_away: true });
-  await held.storage('give a slot away', () => advance(email_id, held.deps, { slot, batch_id, claim_id }));
-}
-
-/** Whether another batch can use the slot (docs/decisions/newsletters/job.md). */
-export async function otherWaits(held: HeldBatch): Promise<boolean> {
-  const { batches, clock, limits } = held.deps;
-  const { email_id, batch_id } = held.known.batch;
-  const later = await held.storage('look for a batch that waits', () =>
-    batches.from(email_id, batchId(Number(batch_id) + 1), LOOK_AHEAD),
-  );
-  const now = clock();
-  const isDue = (batch: Batch) => waitsUntil(batch, now, limits) <= now.toISOString();
-  const { email } = held.known;
-  return later.some((batch) => batch.status === 'pending' && !isAside(email, batch.batch_id) && isDue(batch));
-}
-
 /** Changes the email, again on a row that others have changed. @returns whether it was changed */
 export async function changeEmail(
   held: HeldBatch,
@@ -134,21 +125,6 @@ export async function changeEmail(
   );
   held.note({ email: changed ?? row ?? held.known.email });
   return changed !== undefined;
-}
-
-/** Waits for a call. If it hangs, its slot is given to another batch, and the sender goes on waiting without one. */
-export async function whileSlotServes(call: Promise<BulkAnswer>, held: HeldBatch): Promise<BulkAnswer> {
-  let giving: Promise<void> | undefined;
-  const stop = held.deps.repeat(held.deps.limits.hang_ms, () => {
-    giving ??= giveSlotAway(held).catch(() => undefined);
-    return giving;
-  });
-  try {
-    return await call;
-  } finally {
-    stop();
-    await giving;
-  }
 }
 
 /** Milliseconds of an invocation that are kept for queueing an outcome that storage does not take. */
@@ -196,14 +172,12 @@ async function writeOpen(
 
 export const keyOf = ({ email_id, batch_id, chunk }: ChunkKey): ChunkKey => ({ email_id, batch_id, chunk });
 
-export type RecordMessage = Extract<SendMessage, { kind: 'record' }>;
-
 /**
  * Records an outcome that storage did not take when the call ended. It may come again, and after the recipients were
  * taken for uncertain. The counts are written in any case: an earlier try may have ended before them.
  */
 export async function recordLate(
-  { outcome, ...key }: RecordMessage,
+  { outcome, ...key }: Extract<SendMessage, { kind: 'record' }>,
   deps: Omit<ResolveDeps, 'events' | 'newId'>,
 ): Promise<void> {
   const { email_id, batch_id, chunk } = key;

@@ -1,23 +1,31 @@
-import { isLeased, Lease } from '../../model/changes.ts';
+import { isLeased, LEASE, Lease } from '../../model/changes.ts';
+import { isoAfter } from '../../model/time.ts';
+import { acceptUncertain, placesOf } from '../accounting/chunk-changes.ts';
+import { passOn } from '../lifecycle/advance.ts';
 import { askAt, NOT_ALLOWED, waitsUntil } from '../lifecycle/holds.ts';
 import { batchLease } from '../lifecycle/plan-slots.ts';
-import type { Batch } from '../model/batch.ts';
+import { type Batch, type ChunkState, placeInBatch, RECIPIENT_STATES } from '../model/batch.ts';
+import { hadFirst, SENT_AGAIN, showsMail } from '../model/batch-events.ts';
 import type { SendMessage } from '../model/email-message.ts';
-import { storageOf } from '../model/job-limits.ts';
+import { type JobLimits, pauseAfter, storageOf } from '../model/job-limits.ts';
 import type { Change } from '../model/ports.ts';
 import { foreignSenders } from '../model/senders.ts';
-import { inTurn, type Stop } from './batch-step.ts';
 import {
-  acceptFromEvents,
-  canGiveWay,
-  canPause,
-  finishBatch,
-  leave,
-  passOn,
-  pauseUntil,
-  type SendReport,
-} from './finish-batch.ts';
+  countsByReason,
+  everybody,
+  hasUsedUpTries,
+  holdNow,
+  inTurn,
+  isRefused,
+  isTold,
+  noRefused,
+  refusedIn,
+  type Sending,
+  type Stop,
+} from './batch-step.ts';
 import { BatchLostError, HeldBatch, isWanted } from './held-batch.ts';
+import { canGiveWay, canPause, leave, pauseUntil, type SendReport } from './leave-batch.ts';
+import { failRefused } from './note-answer.ts';
 import { sendChunk } from './send-chunk.ts';
 import type { SendDeps } from './send-deps.ts';
 
@@ -83,10 +91,8 @@ async function openBatch(message: BatchMessage, deps: SendDeps): Promise<HeldBat
   }
   const content = await storage('read the content', () => emails.content(email_id));
   if (content === undefined) throw new Error(`The email ${email_id} has no content.`);
-  if (
-    !isCancelled &&
-    (await storage('read senders', () => foreignSenders(content.newsletter, newsletters))).length > 0
-  ) {
+  const ask = () => foreignSenders(content.newsletter, newsletters);
+  if (!isCancelled && (await storage('read senders', ask)).length > 0) {
     await passOn({ slot, batch_id, hold: NOT_ALLOWED }, email_id, deps);
     return 'halted';
   }
@@ -108,4 +114,97 @@ async function sendPass(held: HeldBatch): Promise<Stop | undefined> {
     if (changed) await held.saveInTime();
   }
   return undefined;
+}
+
+/**
+ * Ends the batch as submitted if nothing is left to send, whatever became of single recipients. The batch fails if there
+ * are recipients whom only an operator's retry sends to; otherwise the answer says when to go on. The chunks are read
+ * again, as others may have changed them.
+ */
+async function finishBatch(held: HeldBatch): Promise<Stop | undefined> {
+  const { reader, deps } = held;
+  const { clock, limits } = deps;
+  for (;;) {
+    await held.reload();
+    await acceptFromEvents(held);
+    const step = stepAtEnd(held.known, (chunk) => reader.isUnreadable(chunk), clock(), limits);
+    if (step?.kind === 'fail-refused') {
+      await failRefused(held);
+      continue;
+    }
+    if (step !== undefined) return step;
+    held.note({ refused: noRefused(held.known.refused) });
+    const failed = reader.unreadable ?? givenUp(held.known, limits);
+    if (failed !== undefined) return failed;
+    const done = await held.trySave({
+      set: { status: 'submitted', provider_failures: 0 },
+      remove: [...LEASE, 'not_before', 'error_status_code', 'error_message', 'error_data'],
+    });
+    if (done) return undefined;
+  }
+}
+
+/**
+ * Accepts recipients of whom an event shows that the provider took their mail: an uncertain one, or one that is sent to
+ * again and whose first mail went out. An event writes its bits and then reads the states; this reads the states and then
+ * the bits. So one of the two sees what the other has written.
+ */
+async function acceptFromEvents(held: HeldBatch): Promise<void> {
+  const { batch, states } = held.known;
+  const { email_id, batch_id, resent } = batch;
+  const { events } = held.deps;
+  const open = states.filter(({ states: codes }) => resent || codes.includes(RECIPIENT_STATES.uncertain));
+  if (open.length === 0) return;
+  const { bits } = await held.storage('read the events of a batch', () => events.read(email_id, batch_id));
+  for (const state of open) {
+    const known = acceptUncertain(state, (n) => showsMail({ bits }, placeInBatch(state.chunk, n)));
+    const first = (n: number) => hadFirst(bits, placeInBatch(state.chunk, n));
+    const next = (resent && acceptUncertain({ ...state, ...known }, first, SENT_AGAIN)) || known;
+    await held.write('accept what events show', state, next);
+  }
+}
+
+/** What the sender does when no chunk has anything left to send now; undefined: the batch can end. */
+export function stepAtEnd(
+  sending: Sending,
+  isUnreadable: (chunk: number) => boolean,
+  now: Date,
+  limits: JobLimits,
+): Stop | { readonly kind: 'fail-refused' } | undefined {
+  const readable = sending.states.filter(({ chunk }) => !isUnreadable(chunk));
+  const [until] = readable.flatMap((state) => timesOf(state, sending, now, limits)).sort();
+  if (until !== undefined) return { kind: 'wait', until };
+  const { states, refused, email } = sending;
+  if (!states.some((state) => refusedIn(refused, state).size > 0)) return undefined;
+  // Whether everybody is refused, other batches have to show first.
+  if (!isTold(refused)) return { kind: 'aside' };
+  const { for: why, reason = '', message = reason } = email.hold ?? {};
+  // No other batch could show it, and the email held for the same reason before.
+  const isSame = why === 'refused' && reason in countsByReason(refused);
+  return isSame ? holdNow(everybody({ for: why, reason, message }), now) : { kind: 'fail-refused' };
+}
+
+/** For the recipients that are not at their end, when each may be sent to. */
+function timesOf(state: ChunkState, { batch, refused }: Sending, now: Date, limits: JobLimits): string[] {
+  const { states, tries, call } = state;
+  return [...states].flatMap((code, n) => {
+    if (code === RECIPIENT_STATES.claimed) return [call?.until ?? now.toISOString()];
+    if (code !== RECIPIENT_STATES.pending || hasUsedUpTries(state, n, batch, limits)) return [];
+    if (isRefused(refused, state.chunk, n)) return [];
+    const made = (tries[n] ?? 0) - (batch.tries_before ?? 0);
+    return [made <= 0 ? now.toISOString() : isoAfter(now, pauseAfter(made, limits.provider))];
+  });
+}
+
+/** The batch fails where recipients have used up their tries: only an operator's retry sends to them. */
+export function givenUp({ states, batch }: Sending, limits: JobLimits): Stop | undefined {
+  const reasons = states.flatMap((state) =>
+    placesOf(state.states, RECIPIENT_STATES.pending)
+      .filter((n) => hasUsedUpTries(state, n, batch, limits))
+      .map((n) => state.reasons[n] ?? 'refused'),
+  );
+  const [reason] = reasons;
+  if (reason === undefined) return undefined;
+  const what = `The provider refused ${reasons.length} of the batch for the time being, in all tries`;
+  return { kind: 'fail', refusal: { class: 'transient', reason }, what };
 }

@@ -2,16 +2,24 @@ import { isLeased } from '../../model/changes.ts';
 import { ExplainedError } from '../../model/problem.ts';
 import { epochMs, isoAfter } from '../../model/time.ts';
 import { claimEntries, expireCall, failPending, placesOf } from '../accounting/chunk-changes.ts';
-import type { Chunk, ChunkKey, ChunkState } from '../model/batch.ts';
-import { EXPIRED, type ExclusionReason, RECIPIENT_STATES } from '../model/batch.ts';
+import {
+  type Chunk,
+  type ChunkKey,
+  type ChunkState,
+  EXPIRED,
+  type ExclusionReason,
+  RECIPIENT_STATES,
+} from '../model/batch.ts';
 import type { CallOutcome } from '../model/email-message.ts';
-import { type BulkAnswer, type BulkCall, bulkEntries } from '../model/provider.ts';
+import { mergeValues } from '../model/merge-fields.ts';
+import type { BulkAnswer, BulkCall, BulkEntry, LinkOf } from '../model/provider.ts';
 import { sentAs } from '../model/senders.ts';
 import { nextDay } from '../warming/domain-warming.ts';
-import { inTurn, mostPerCall, nextOpen, openPlaces, type Step, type Stop, toldLater } from './batch-step.ts';
+import { inTurn, mostPerCall, nextOpen, openPlaces, type Step, type Stop } from './batch-step.ts';
 import type { HeldBatch } from './held-batch.ts';
-import { isAccepted, type Judgement, judgeAnswer } from './judge-answer.ts';
-import { keyOf, noteAnswer, noteRefused, recordOutcome, whileSlotServes } from './note-answer.ts';
+import { type Judgement, judgeAnswer } from './judge-answer.ts';
+import { giveSlotAway } from './leave-batch.ts';
+import { afterCall, keyOf, recordOutcome } from './note-answer.ts';
 
 /**
  * Sends what is pending in a chunk, each recipient at most once; who is refused for the time being waits for the next
@@ -130,11 +138,10 @@ async function makeCall(planned: PlannedCall, held: HeldBatch): Promise<Step> {
   while (!isLeased(held.known.batch, clock())) await held.save();
   const claimed = await claim(planned, held);
   if (claimed === undefined) return notMade;
-  const { call } = claimed;
-  const ends = Math.min(epochMs(call.until), clock().getTime() + remaining_ms() - limits.record_reserve_ms);
+  const ends = Math.min(epochMs(claimed.call.until), clock().getTime() + remaining_ms() - limits.record_reserve_ms);
   const timeout_ms = Math.min(limits.call_timeout_ms, ends - clock().getTime());
   const record = async (outcomes: CallOutcome['outcomes']) => {
-    const outcome = { call_id: call.call_id, outcomes, at: clock().toISOString() };
+    const outcome = { call_id: claimed.call.call_id, outcomes, at: clock().toISOString() };
     held.keep(await recordOutcome(claimed.state, outcome, held.deps));
   };
   const isLate = held.warmed?.isFor(new Date(clock().getTime() + timeout_ms)) === false;
@@ -149,27 +156,7 @@ async function makeCall(planned: PlannedCall, held: HeldBatch): Promise<Step> {
   const judgement = judgeAnswer(answer, given);
   held.warmed?.count(countOutcomes(judgement.outcomes));
   await record(judgement.outcomes);
-  return afterCall(answer, judgement, planned, held);
-}
-
-/** What a call that is recorded changes for its email, its batch and its sender. */
-async function afterCall(
-  answer: BulkAnswer,
-  judgement: Judgement,
-  { chunk: { chunk } }: PlannedCall,
-  held: HeldBatch,
-): Promise<Step> {
-  const { pacing, clock } = held.deps;
-  held.note({ provider_failures: judgement.provider_failures });
-  const silent = await noteAnswer(answer, held);
-  const refused = await noteRefused(chunk, judgement, held);
-  // Pacing is told for the calls to come; this one is recorded already.
-  if (judgement.limited !== undefined) await pacing.refused(judgement.limited).catch(() => undefined);
-  const found = silent ?? refused ?? (isAccepted(judgement) ? toldLater(held.known, clock()) : undefined);
-  if (found !== undefined) return found;
-  // Another batch has the slot now, so this sender ends. A failure that an operator has to mend is still reported.
-  const { step } = judgement;
-  return held.known.gave_slot_away && step.kind !== 'fail' ? { kind: 'halt' } : step;
+  return afterCall(answer, judgement, planned.chunk.chunk, held);
 }
 
 function countOutcomes(outcomes: Judgement['outcomes']) {
@@ -223,5 +210,41 @@ async function callProvider(call: BulkCall, { deps }: HeldBatch): Promise<BulkAn
     return await deps.provider.send(call);
   } catch (error) {
     return { kind: 'unknown', error: error instanceof Error ? error.name : 'unknown error' };
+  }
+}
+
+/** The entries of a call: places in the chunk, in order. */
+function bulkEntries(chunk: Chunk, places: readonly number[], linkOf: LinkOf): Promise<readonly BulkEntry[]> {
+  const { email_id, batch_id, chunk: number, tenant_id } = chunk;
+  return Promise.all(
+    places.map(async (n) => {
+      const recipient = chunk.recipients[n];
+      if (recipient === undefined) throw new Error(`Chunk ${number} of batch ${batch_id} has no recipient ${n}.`);
+      const { unsubscribe_url, email_hash } = await linkOf(
+        { email_id, batch_id, chunk: number, n },
+        { tenant_id, member_email: recipient.member_email },
+      );
+      return {
+        to: recipient.member_email,
+        values: { ...mergeValues(recipient), unsubscribe_url },
+        unsubscribe_url,
+        tags: { email_id, chunk: `${batch_id}-${number}`, n: `${n}-${email_hash}` },
+      };
+    }),
+  );
+}
+
+/** Waits for a call. If it hangs, its slot is given to another batch, and the sender goes on waiting without one. */
+async function whileSlotServes(call: Promise<BulkAnswer>, held: HeldBatch): Promise<BulkAnswer> {
+  let giving: Promise<void> | undefined;
+  const stop = held.deps.repeat(held.deps.limits.hang_ms, () => {
+    giving ??= giveSlotAway(held).catch(() => undefined);
+    return giving;
+  });
+  try {
+    return await call;
+  } finally {
+    stop();
+    await giving;
   }
 }

@@ -1,6 +1,5 @@
 import { defined } from '../../model/collections.ts';
 import { shownState } from '../accounting/counts.ts';
-import type { ShownState } from '../model/batch.ts';
 import {
   type Batch,
   batchId,
@@ -10,6 +9,7 @@ import {
   placeInBatch,
   processedAt,
   type Recipient,
+  type ShownState,
 } from '../model/batch.ts';
 import { type BatchEvents, EVENT_KINDS, type EventKind, hasBit } from '../model/batch-events.ts';
 import type { Email } from '../model/email.ts';

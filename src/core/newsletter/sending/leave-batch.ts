@@ -1,19 +1,13 @@
 import { LEASE } from '../../model/changes.ts';
 import { epochMs } from '../../model/time.ts';
-import { acceptUncertain } from '../accounting/chunk-changes.ts';
-import { advance } from '../lifecycle/advance.ts';
-import { afterRefusals } from '../lifecycle/holds.ts';
-import type { DoneSlot } from '../lifecycle/plan-slots.ts';
-import { type Batch, placeInBatch, RECIPIENT_STATES, type StateCounts } from '../model/batch.ts';
-import { hadFirst, SENT_AGAIN, showsMail } from '../model/batch-events.ts';
+import { advance, passOn } from '../lifecycle/advance.ts';
+import { afterHang, afterRefusals, isAside, waitsUntil } from '../lifecycle/holds.ts';
+import { type Batch, batchId, type StateCounts } from '../model/batch.ts';
 import { BULK_EMAIL_SEND_FAILED } from '../model/email.ts';
-import { storageOf } from '../model/job-limits.ts';
 import type { Change } from '../model/ports.ts';
-import { givenUp, holdNow, type Stop, stepAtEnd } from './batch-step.ts';
+import { countsByReason, holdForTold, holdNow, refusedSince, type Stop } from './batch-step.ts';
 import type { HeldBatch } from './held-batch.ts';
-import { changeEmail, failRefused, otherWaits } from './note-answer.ts';
-import { countsByReason, holdForTold, noRefused, refusedSince } from './refused-recipients.ts';
-import type { SendDeps } from './send-deps.ts';
+import { changeEmail } from './note-answer.ts';
 
 export interface SendReport {
   readonly result:
@@ -32,54 +26,6 @@ export interface SendReport {
   readonly until?: string;
 }
 
-/**
- * Ends the batch as submitted if nothing is left to send, whatever became of single recipients. The batch fails if there
- * are recipients whom only an operator's retry sends to; otherwise the answer says when to go on. The chunks are read
- * again, as others may have changed them.
- */
-export async function finishBatch(held: HeldBatch): Promise<Stop | undefined> {
-  const { reader, deps } = held;
-  const { clock, limits } = deps;
-  for (;;) {
-    await held.reload();
-    await acceptFromEvents(held);
-    const step = stepAtEnd(held.known, (chunk) => reader.isUnreadable(chunk), clock(), limits);
-    if (step?.kind === 'fail-refused') {
-      await failRefused(held);
-      continue;
-    }
-    if (step !== undefined) return step;
-    held.note({ refused: noRefused(held.known.refused) });
-    const failed = reader.unreadable ?? givenUp(held.known, limits);
-    if (failed !== undefined) return failed;
-    const done = await held.trySave({
-      set: { status: 'submitted', provider_failures: 0 },
-      remove: [...LEASE, 'not_before', 'error_status_code', 'error_message', 'error_data'],
-    });
-    if (done) return undefined;
-  }
-}
-
-/**
- * Accepts recipients of whom an event shows that the provider took their mail: an uncertain one, or one that is sent to
- * again and whose first mail went out. An event writes its bits and then reads the states; this reads the states and then
- * the bits. So one of the two sees what the other has written.
- */
-export async function acceptFromEvents(held: HeldBatch): Promise<void> {
-  const { batch, states } = held.known;
-  const { email_id, batch_id, resent } = batch;
-  const { events } = held.deps;
-  const open = states.filter(({ states: codes }) => resent || codes.includes(RECIPIENT_STATES.uncertain));
-  if (open.length === 0) return;
-  const { bits } = await held.storage('read the events of a batch', () => events.read(email_id, batch_id));
-  for (const state of open) {
-    const known = acceptUncertain(state, (n) => showsMail({ bits }, placeInBatch(state.chunk, n)));
-    const first = (n: number) => hadFirst(bits, placeInBatch(state.chunk, n));
-    const next = (resent && acceptUncertain({ ...state, ...known }, first, SENT_AGAIN)) || known;
-    await held.write('accept what events show', state, next);
-  }
-}
-
 /** A shorter pause, in milliseconds, is not worth the three writes of giving the slot to another batch. */
 const SHORT_PAUSE_MS = 1_000;
 
@@ -94,9 +40,8 @@ export function canPause({ until, hold }: Extract<Stop, { kind: 'wait' }>, { dep
   if (known.email.silence?.until !== undefined || (hold !== undefined && hold.for !== 'rate')) return false;
   const { limits, clock, remaining_ms } = deps;
   const wait = msUntil(until, clock());
-  return (
-    wait <= limits.longest_pause_ms && remaining_ms() - wait > 2 * (limits.call_timeout_ms + limits.record_reserve_ms)
-  );
+  const needed_ms = 2 * (limits.call_timeout_ms + limits.record_reserve_ms);
+  return wait <= limits.longest_pause_ms && remaining_ms() - wait > needed_ms;
 }
 
 export async function pauseUntil(until: string, held: HeldBatch): Promise<void> {
@@ -109,27 +54,26 @@ export async function leave(stop: Stop, held: HeldBatch): Promise<SendReport> {
   const { deps, known } = held;
   const { slot } = known;
   const { email_id, batch_id } = known.batch;
-  const remove = LEASE;
   const counts = () => held.known.batch.counts;
   switch (stop.kind) {
     case 'continue':
-      await held.save({ set: {}, remove });
+      await held.save({ set: {}, remove: LEASE });
       await deps.queues.send({ version: 1, kind: 'batch', email_id, batch_id, slot });
       return { result: 'continued', counts: counts() };
     case 'halt':
-      await held.save({ set: { status: 'pending' }, remove });
+      await held.save({ set: { status: 'pending' }, remove: LEASE });
       await passOn({ slot, batch_id }, email_id, deps);
       return { result: 'halted', counts: counts() };
     case 'wait': {
       const { until, hold } = stop;
-      await held.save({ set: { status: 'pending', ...(hold === undefined && { not_before: until }) }, remove });
+      await held.save({ set: { status: 'pending', ...(hold === undefined && { not_before: until }) }, remove: LEASE });
       await passOn({ slot, batch_id, ...(hold && { hold }) }, email_id, deps);
       return { result: 'waiting', counts: counts(), until };
     }
     case 'aside': {
       const refused = await tellRefused(held);
       if (refused !== undefined) return leave(refused, held);
-      await held.save({ set: { status: 'pending' }, remove });
+      await held.save({ set: { status: 'pending' }, remove: LEASE });
       await passOn({ slot, batch_id }, email_id, deps);
       return { result: 'waiting', counts: counts() };
     }
@@ -177,9 +121,38 @@ async function tellRefused(held: HeldBatch): Promise<Stop | undefined> {
   return undefined;
 }
 
-/** Frees the slot and gives it to the next batch. The clock does it where this fails. */
-export function passOn(done: DoneSlot, email_id: string, deps: SendDeps): Promise<unknown> {
-  return storageOf(deps)('free a slot', () => advance(email_id, deps, done));
+/** Later batches that are looked at for one that waits. */
+const LOOK_AHEAD = 10;
+
+/**
+ * Gives the slot of a sender whose call hangs to another batch. The email counts the call as one without an answer: one
+ * more makes it hold. A sender gives its slot away once, and not while the email already counts such a call; no more
+ * calls hang at once than there are slots.
+ */
+export async function giveSlotAway(held: HeldBatch): Promise<void> {
+  const { gave_slot_away, email, batch, slot } = held.known;
+  if (gave_slot_away || email.silence !== undefined) return;
+  const { email_id, batch_id, claim_id } = batch;
+  if (!(await otherWaits(held))) return;
+  const { clock, limits } = held.deps;
+  const now = clock();
+  const given = await changeEmail(held, (found) => afterHang(found, now, limits));
+  if (!given) return;
+  held.note({ gave_slot_away: true });
+  await held.storage('give a slot away', () => advance(email_id, held.deps, { slot, batch_id, claim_id }));
+}
+
+/** Whether another batch can use the slot (docs/decisions/newsletters/job.md). */
+async function otherWaits(held: HeldBatch): Promise<boolean> {
+  const { batches, clock, limits } = held.deps;
+  const { email_id, batch_id } = held.known.batch;
+  const later = await held.storage('look for a batch that waits', () =>
+    batches.from(email_id, batchId(Number(batch_id) + 1), LOOK_AHEAD),
+  );
+  const now = clock();
+  const isDue = (batch: Batch) => waitsUntil(batch, now, limits) <= now.toISOString();
+  const isOpen = ({ status, batch_id: id }: Batch) => status === 'pending' && !isAside(held.known.email, id);
+  return later.some((batch) => isOpen(batch) && isDue(batch));
 }
 
 /** Milliseconds until a time; 0 when it has passed. */
