@@ -4,10 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { gapsOf, renderMailings, tally } from '../../tools/bench/peers/mailings.ts';
 import { sharesOf } from '../../tools/bench/peers/profile.ts';
 import { renderPeers } from '../../tools/bench/peers/rounds.ts';
 import { cpuOf, treeOf } from '../../tools/bench/peers/servers.ts';
 import { type Receiver, startReceiver } from '../../tools/bench/setup/receiver.ts';
+import { createRandom } from '../../tools/simulation/engine/virtual-time.ts';
 
 const KEY = Buffer.alloc(24, 7);
 const SECRET = `whsec_${KEY.toString('base64')}`;
@@ -78,6 +80,34 @@ it('the report has the budget: worker CPU against that of BullMQ, round by round
     'worker CPU, ours ÷ bullmq: 1.50, budget ≤ 1.4 (rounds: 1.50, 1.00, 2.00)',
   );
   expect(renderPeers({ count: 5, instructions: {}, results: results.slice(0, 1), shares: [] })).not.toContain('budget');
+});
+
+describe('a mailing whose sender is killed', () => {
+  it.each([
+    ['everybody once', ['a', 'b', 'c'], { reached: 3, missed: 0, doubled: 0 }],
+    ['one three times, one not at all', ['a', 'a', 'b', 'a'], { reached: 2, missed: 1, doubled: 2 }],
+    ['nobody', [], { reached: 0, missed: 3, doubled: 0 }],
+  ])('is counted by recipient: %s', (_, to, counted) => {
+    const mails = to.map((address) => ({ to: address }));
+    expect(tally(mails, 3)).toEqual(counted);
+  });
+
+  it('is killed at the same random points of it for every system', () => {
+    const gaps = gapsOf(10_000, 10, createRandom(1, 'kills'));
+    expect(gaps).toEqual(gapsOf(10_000, 10, createRandom(1, 'kills')));
+    expect(gaps).not.toEqual(gapsOf(10_000, 10, createRandom(2, 'kills')));
+    expect(gaps).toHaveLength(10);
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(0);
+    expect(gaps.reduce((sum, gap) => sum + gap, 0)).toBeLessThan(10_000);
+  });
+
+  it('has medians of the rounds in its table, and every status that was told', () => {
+    const counted = { reached: 9, doubled: 0, sent: 8, uncertain: 1, seconds: 2, worker_ms: 0.5, server_ms: 1 };
+    const rounds = [3, 1, 2].map((missed) => ({ ...counted, missed, killed: 10, status: `ended ${missed}` }));
+    expect(renderMailings({ one: rounds })).toContain(
+      '|one |10 |9 |2 |0 |8 |1 |2.0 |0.50 |1.00 |ended 3, ended 1, ended 2|',
+    );
+  });
 });
 
 it('the profile says what the CPU was used for: by the source of a frame, and of what it calls in Node', () => {

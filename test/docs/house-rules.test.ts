@@ -12,7 +12,7 @@ import { PROJECT_ROOT } from '../support/project-root.ts';
  */
 const CEILINGS: Readonly<Record<string, number>> = {
   'lines of the product': 86_189,
-  'lines of tools/ and examples/': 18_434,
+  'lines of tools/ and examples/': 18_807,
   'source files': 863,
 };
 

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { pinnedNode } from '../../src/local/processes/start-child.ts';
-import { billOf } from '../../tools/smoke/bill.ts';
 import { ROW_CHECKS } from '../../tools/smoke/checks.ts';
 import { INTERFACE_CHECKS } from '../../tools/smoke/interfaces.ts';
+import { billOf } from '../../tools/smoke/stack.ts';
 import { replying, startLoopback } from '../support/loopback.ts';
 import { PROJECT_ROOT } from '../support/project-root.ts';
 

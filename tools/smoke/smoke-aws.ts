@@ -9,10 +9,9 @@ import { PROJECT_ROOT } from '../../src/local/runtime/directories.ts';
 import { runCommand, writingTo } from '../../src/terminal/command.ts';
 import { processTerminal, type Terminal } from '../../src/terminal/terminal.ts';
 import { checkAccount, openAccount, type SmokeAccount } from './account.ts';
-import { billOf } from './bill.ts';
 import { type Check, ROW_CHECKS } from './checks.ts';
 import { INTERFACE_CHECKS } from './interfaces.ts';
-import { STACK } from './stack.ts';
+import { billOf, STACK } from './stack.ts';
 
 /** About what two deployments, the checks and two destructions take; CloudFront takes most of it. */
 const HOURS = 1;

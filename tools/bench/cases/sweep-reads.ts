@@ -5,9 +5,8 @@ import type { SweepResult } from '../../../src/core/sweep/sweep-run.ts';
 import type { BenchContext, Benchmark } from '../benchmark.ts';
 import { plainScan } from '../plain/plain-tables.ts';
 import { deployedFunctions, tableNames } from '../setup/function.ts';
-import { importTable } from '../setup/imported-table.ts';
 import { startMeter } from '../setup/meter.ts';
-import { bodyOf, dueItem } from '../setup/rows.ts';
+import { bodyOf, dueItem, importTable } from '../setup/rows.ts';
 import { inWorld, type World } from '../setup/world.ts';
 
 const DUE = 1_000;

@@ -1,28 +1,37 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startChild } from '../../../src/local/processes/start-child.ts';
+import { Teardown } from '../../../src/local/processes/teardown.ts';
 import { SAMPLE_INTEGRATIONS } from '../../../src/local/runtime/secrets-file.ts';
 import { command, read, whole } from '../../../src/terminal/command-line.ts';
 import { installPackages } from '../../third-party/install-packages.ts';
 import { type BenchContext, createContext } from '../benchmark.ts';
 import { inTurns } from '../figure.ts';
+import { POST } from '../setup/newsletter.ts';
 import { startReceiver } from '../setup/receiver.ts';
 import { bodyOf } from '../setup/rows.ts';
 import { inWorld, type World } from '../setup/world.ts';
 import { instructionsOf, MOST_COUNTED, SLOW_PATIENCE_SECONDS } from './instructions.ts';
-import { ourCandidate } from './our-candidate.ts';
+import { listmonk } from './listmonk.ts';
+import { type MailingSystem, measureMailing, renderMailings } from './mailings.ts';
+import { ourCandidate, ourMailings } from './our-candidate.ts';
 import type { PeerSettings } from './peer-process.ts';
 import { sharesOf } from './profile.ts';
 import { type Candidate, measure, measureDeaths, PATIENCE_SECONDS, renderPeers, sideBySide } from './rounds.ts';
 import { type Server, startPostgres, startRedis, treeOf } from './servers.ts';
 
 const USAGE = `npm run bench:peers -- [--count N] [--rounds N] [--kills N] [--batch N] [--workers N] [--instructions]
+npm run bench:peers -- --listmonk DIR [--count N] [--rounds N] [--kills N] [--rate N]
 
 Sends the same signed webhooks with BullMQ, pg-boss, graphile-worker and this project, in turn: see docs/benchmarks.md.
+With --listmonk sends the same mailing with listmonk and this project, and kills the sender in every round.
 
-  --count N   webhooks per round, 8000
+  --listmonk DIR  checkout of listmonk, with the binary built in it
+  --rate N        mails per second with --listmonk, 100: its default
+
+  --count N   webhooks per round, 8000; members with --listmonk, 10000
   --rounds N  rounds of each, 3; the table has the medians
-  --kills N   times that the worker is killed in the last round, 10
+  --kills N   times that the worker is killed in the last round, or the sender of a mailing in each, 10
   --batch N   webhooks that a worker sends side by side, 25 as in the standard lane; 10 as in the express lane
   --workers N workers of each, 1; the time counts from the start of the first
   --instructions  also counts the instructions per webhook, which other work does not change: with valgrind, minutes
@@ -33,12 +42,14 @@ const FLAGS = { instructions: { type: 'boolean' }, help: { type: 'boolean' } } a
 process.exitCode = await command(
   (args) => {
     const text = (value: string) => ({ type: 'string', default: value }) as const;
-    const sizes = { count: text('8000'), batch: text('25'), workers: text('1') };
-    const given = { ...sizes, rounds: text('3'), kills: text('10'), ...FLAGS } as const;
-    const { count, rounds, kills, batch, workers, instructions = false, help } = read(args, given);
+    const sizes = { count: { type: 'string' }, batch: text('25'), workers: text('1'), rate: text('100') } as const;
+    const given = { ...sizes, rounds: text('3'), kills: text('10'), listmonk: { type: 'string' }, ...FLAGS } as const;
+    const { count, rounds, kills, batch, workers, rate, listmonk, instructions = false, help } = read(args, given);
     if (help) return undefined;
     return {
-      count: whole('--count', count, 1, 1_000_000),
+      listmonk,
+      rate: whole('--rate', rate, 10, 10_000),
+      count: whole('--count', count ?? (listmonk === undefined ? '8000' : '10000'), 1, 1_000_000),
       rounds: whole('--rounds', rounds, 1, 100),
       kills: whole('--kills', kills, 0, 1_000),
       batch: whole('--batch', batch, 1, 25),
@@ -47,9 +58,10 @@ process.exitCode = await command(
     };
   },
   () => USAGE,
-  async (options) => {
+  async ({ listmonk: checkout, count, ...options }) => {
     const context = await createContext((text) => process.stderr.write(`${text}\n`));
-    await inWorld(context, (world) => run(options, context, world));
+    if (checkout === undefined) await inWorld(context, (world) => run({ count, ...options }, context, world));
+    else process.stdout.write(await mailings({ checkout, members: count, ...options }, context));
     return 0;
   },
 );
@@ -125,6 +137,28 @@ async function run(
   const shares = sharesOf(JSON.parse(readFileSync(join(home, 'worker.cpuprofile'), 'utf8')));
   const results = candidates.map(({ name }) => ({ name, rounds: measured[name] ?? [], deaths: deaths[name]?.[0] }));
   process.stdout.write(renderPeers({ count, results, instructions: counts, shares }));
+}
+
+type MailingOptions = Readonly<Record<'members' | 'kills' | 'rounds' | 'rate', number>> & { readonly checkout: string };
+
+/** The same mailing by this project and by listmonk, in turn. */
+async function mailings({ checkout, members, kills, rounds, rate }: MailingOptions, context: BenchContext) {
+  const { home, step } = context;
+  const teardown = new Teardown();
+  try {
+    const post = POST.replace('{name, "reader"}', '{{ .Subscriber.FirstName }}');
+    const theirs = await listmonk({ checkout, home, members, rate, post }, teardown);
+    const ours = await ourMailings(context, { members, rate }, teardown);
+    const measured = (system: MailingSystem) => async (seed: number) => {
+      const round = await measureMailing(system, { members, kills, seed });
+      step(`${system.name}: ${JSON.stringify(round)}`);
+      return round;
+    };
+    const systems = { 'notification-retry': measured(ours), listmonk: measured(theirs) };
+    return renderMailings(await inTurns(systems, { rounds, step }));
+  } finally {
+    await teardown.run();
+  }
 }
 
 /** A peer: a process queues, another works, a third counts. @param server its server's process */

@@ -1,14 +1,25 @@
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { DescribeTableCommand } from '@aws-sdk/client-dynamodb';
 import { PurgeQueueCommand, SetQueueAttributesCommand } from '@aws-sdk/client-sqs';
+import { createBatchStore } from '../../../src/adapters/dynamodb/newsletter/batch-store.ts';
+import { createEmailStore } from '../../../src/adapters/dynamodb/newsletter/email-store.ts';
+import { countsOf } from '../../../src/core/newsletter/accounting/counts.ts';
 import type { SweepResult } from '../../../src/core/sweep/sweep-run.ts';
+import { awsClients } from '../../../src/local/emulator/aws-clients.ts';
 import { startSqsEventSource } from '../../../src/local/emulator/sources/sqs-event-source.ts';
+import type { Teardown } from '../../../src/local/processes/teardown.ts';
+import { startLocalRuntime } from '../../../src/local/runtime/runtime.ts';
 import { SAMPLE_INTEGRATIONS } from '../../../src/local/runtime/secrets-file.ts';
-import { bundle, type MeasuredFunction, tableNames } from '../setup/function.ts';
+import type { BenchContext } from '../benchmark.ts';
+import { bundle, deployedFunctions, type MeasuredFunction, tableNames } from '../setup/function.ts';
 import { standardLane, standardMapping } from '../setup/lanes.ts';
+import { importMembers, newsletterNames, publish, receiptsOf } from '../setup/newsletter.ts';
 import { dueAgain, putAll, seedDue } from '../setup/rows.ts';
 import type { World } from '../setup/world.ts';
+import type { MailingSystem } from './mailings.ts';
 import type { Candidate, RunningWorker } from './rounds.ts';
+import { treeOf } from './servers.ts';
 
 const all = (value: number) => ({ urgent: value, important: value, normal: value, info: value });
 /** Half a second: an answer of 503 is retried after one to two seconds, as by the peers. */
@@ -120,6 +131,78 @@ function runLane(world: World, fn: MeasuredFunction, batchSize: number, sweep: (
     async stop() {
       await end(() => {});
       await fn.stop();
+    },
+  };
+}
+
+/** Which function a process runs; undefined for other processes, and for those that have ended. */
+function functionOf(pid: number): string | undefined {
+  try {
+    return /(?:^|\0)AWS_LAMBDA_FUNCTION_NAME=([^\0]*)/.exec(readFileSync(`/proc/${pid}/environ`, 'utf8'))?.[1];
+  } catch {
+    return undefined;
+  }
+}
+
+/** The deployed functions on the local runtime, with their schedules as deployed. */
+export async function ourMailings(
+  context: BenchContext,
+  { members, rate }: { readonly members: number; readonly rate: number },
+  teardown: Teardown,
+): Promise<MailingSystem> {
+  const { dataDir, storeKeys } = await importMembers(context, 'mailings', members);
+  const before = treeOf([process.pid]);
+  const runtime = await startLocalRuntime({
+    dataDir,
+    workDir: dataDir,
+    assemblyDir: context.stack.directory,
+    sesLimits: { per_second: rate, per_day: -1 },
+    schedule: 'off',
+    console: false,
+    onProgress: context.step,
+  });
+  teardown.add('local runtime', runtime.stop);
+  const { dynamodb, sqs, ses } = runtime.endpoints.endpoints;
+  const clients = awsClients(dynamodb, sqs);
+  teardown.add('clients', async () => clients.destroy());
+  const names = newsletterNames(deployedFunctions(context.stack, sqs));
+  await storeKeys(clients.dynamodb, names.data_keys);
+  const clock = () => new Date();
+  const emails = createEmailStore(clients.dynamodb, names.emails, clock);
+  const batches = createBatchStore(clients.dynamodb, names.batches, clock);
+  const processes = () => treeOf([process.pid]);
+  const standIns = processes().filter((pid) => !before.includes(pid) && functionOf(pid) === undefined);
+  const services = Object.entries(runtime.endpoints.functions).filter(([service]) => service.startsWith('newsletter-'));
+  const running = (among: typeof services) =>
+    processes().filter((pid) => among.some(([, name]) => name === functionOf(pid)));
+  const accepted = async () => {
+    const limits = await (await fetch(`${ses}/_limits`)).json();
+    return (limits as { readonly sent_24h: number }).sent_24h;
+  };
+  let [number, acceptedBefore] = [0, 0];
+  const id = () => `mailing-${number}`;
+  return {
+    name: 'notification-retry',
+    servers: () => standIns,
+    workers: () => running(services),
+    async order() {
+      number += 1;
+      acceptedBefore = await accepted();
+      await publish(id(), names, clients);
+    },
+    // A message that was being handled stays hidden: the clock's next minute has the work done again.
+    async kill() {
+      const senders = services.filter(([service]) => service === 'newsletter-send');
+      for (const pid of running(senders)) process.kill(pid, 'SIGKILL');
+    },
+    count: async () => (await accepted()) - acceptedBefore,
+    mails: async () => (await receiptsOf(id(), ses)).map(({ to, at }) => ({ to, at: Date.parse(at) })),
+    async told() {
+      const email = await emails.read(id());
+      if (email === undefined) throw new Error(`The email ${id()} is gone`);
+      const { submitted, uncertain } = countsOf(email, await batches.list(id()));
+      const ended = email.status === 'submitted' || email.status === 'failed';
+      return { ended, status: email.status, sent: submitted, uncertain };
     },
   };
 }

@@ -44,7 +44,8 @@ function ownDirectory(home: string, name: string): string {
   return dir;
 }
 
-function find(name: string, debian: string): string {
+/** @throws OperatorError that names its package */
+export function find(name: string, debian: string): string {
   const folders = [...(process.env['PATH'] ?? '').split(delimiter), ...globSync('/usr/lib/postgresql/*/bin')];
   const found = folders.map((folder) => join(folder, name)).find((candidate) => existsSync(candidate));
   if (found !== undefined) return found;

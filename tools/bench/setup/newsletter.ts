@@ -22,9 +22,8 @@ import { prepareSecrets } from '../../../src/local/runtime/secrets-file.ts';
 import { createMemoryDataKeys } from '../../simulation/twins/pipeline-state.ts';
 import type { BenchContext } from '../benchmark.ts';
 import { type DeployedFunctions, deployedFunctions, type MeasuredFunction, variableOf } from './function.ts';
-import { importTable } from './imported-table.ts';
 import { drain, queueAt } from './lanes.ts';
-import { bodyOf } from './rows.ts';
+import { bodyOf, importTable } from './rows.ts';
 import { inWorld, NOWHERE, type StartOptions, type World } from './world.ts';
 
 export const TENANT = 'TENANT001';
@@ -47,7 +46,7 @@ export function newsletterNames({ planOf }: Pick<DeployedFunctions, 'planOf'>) {
 type NewsletterNames = ReturnType<typeof newsletterNames>;
 
 /** A post of the length of a usual newsletter, with merge fields. */
-const POST = `# News\n\nDear {name, "reader"},\n\n${bodyOf(20_000)}`;
+export const POST = `# News\n\nDear {name, "reader"},\n\n${bodyOf(20_000)}`;
 export const POST_NOTE = 'a post of 20 KB with a name';
 
 /** Publishes an email as the API does, after its checks. */
