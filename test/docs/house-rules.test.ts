@@ -11,9 +11,9 @@ import { PROJECT_ROOT } from '../support/project-root.ts';
  * the console's second language; that of tools by the scenarios of ten million, whose measuring code was in tests.
  */
 const CEILINGS: Readonly<Record<string, number>> = {
-  'lines of the product': 86_189,
+  'lines of the product': 86_188,
   'lines of tools/ and examples/': 18_807,
-  'source files': 863,
+  'source files': 862,
 };
 
 const filesWith = (files: readonly string[], pattern: RegExp) =>
