@@ -2,7 +2,7 @@ import { Annotations, Stack } from 'aws-cdk-lib';
 import type { Grant, IGrantable } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import type { PostingEnv, SenderEnv } from '../functions/shared/runtime/env.ts';
-import { CHANNELS, type Channel } from '../src/core/model/channels.ts';
+import { CHANNELS, type Channel, perChannel } from '../src/core/model/channels.ts';
 import { monitoringOf, retains } from './config/parts.ts';
 import { parseStageConfig, type StageConfig, type StageConfigInput } from './config/stage-config.ts';
 import { Console } from './constructs/console/console.ts';
@@ -37,12 +37,7 @@ import { Sweep } from './constructs/sweep/sweep.ts';
 import { VerificationJob } from './constructs/verification/verification.ts';
 
 /** The paths of the channels in the construct tree, from which CloudFormation's ids come. */
-const CONSTRUCTS: Readonly<Record<Channel, string>> = {
-  email: 'Email',
-  slack: 'Slack',
-  teams: 'Teams',
-  webhook: 'Webhook',
-};
+const CONSTRUCTS = perChannel((channel) => channel.charAt(0).toUpperCase() + channel.slice(1));
 
 /**
  * The whole service, for any stack: tables, keys, channels, sweep, due-indexer and intake API, as far

@@ -1,3 +1,11 @@
+import { CHANNELS, type Channel } from '../../src/core/model/channels.ts';
+
+/** Of each channel's sender. */
+const SENDERS = Object.fromEntries(CHANNELS.map((channel) => [`send-${channel}`, 256])) as Record<
+  `send-${Channel}`,
+  number
+>;
+
 /**
  * The functions, by their folder in functions/, and the megabytes that each has unless the stage sets others. Lambda
  * gives CPU in proportion: 1,769 MB are one core, and our code uses no more than one.
@@ -23,10 +31,7 @@ export const FUNCTION_MEMORY_MB = {
   'newsletter-send': 512,
   outcomes: 256,
   reconciler: 256,
-  'send-email': 256,
-  'send-slack': 256,
-  'send-teams': 256,
-  'send-webhook': 256,
+  ...SENDERS,
   // The page of a mail is rendered: a post of 256 KB whose HTML has 1.9 MB takes 165 MB and 0.8 s of a core.
   unsubscribe: 256,
   verify: 256,

@@ -1,21 +1,17 @@
-import { CHANNELS, LANES, type PerLane } from '../../src/core/model/channels.ts';
+import { CHANNELS, LANES, type PerLane, perChannel } from '../../src/core/model/channels.ts';
 import type { Settings } from './setting-types.ts';
 
 /** A value for both lanes of each channel. */
-function same(value: number): PerLane<number> {
-  const both = { express: value, standard: value };
-  return { email: both, slack: both, teams: both, webhook: both };
-}
+const same = (value: number): PerLane<number> => perChannel(() => ({ express: value, standard: value }));
 
 /**
  * Concurrent batches per lane. Slack accepts about one message per second and channel, Teams four, so
- * more than Lambda's minimum would only collect refusals. The account's SES rate bounds e-mail; courtesy to receivers
+ * more than two, Lambda's minimum, would only collect refusals. The account's SES rate bounds e-mail; courtesy to receivers
  * bounds webhooks.
  */
 const DEFAULT_CONCURRENCY: PerLane<number> = {
+  ...same(2),
   email: { express: 10, standard: 5 },
-  slack: { express: 2, standard: 2 },
-  teams: { express: 2, standard: 2 },
   webhook: { express: 20, standard: 10 },
 };
 

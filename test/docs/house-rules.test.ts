@@ -11,8 +11,8 @@ import { PROJECT_ROOT } from '../support/project-root.ts';
  * the console's second language; that of tools by the scenarios of ten million, whose measuring code was in tests.
  */
 const CEILINGS: Readonly<Record<string, number>> = {
-  'lines of the product': 86_188,
-  'lines of tools/ and examples/': 18_807,
+  'lines of the product': 86_189,
+  'lines of tools/ and examples/': 18_808,
   'source files': 862,
 };
 

@@ -7,7 +7,7 @@ import { LACKS, ofStage, tablesOf } from '../../../src/adapters/deployment/stage
 import type { DropLetters } from '../../../src/application/chosen/actions.ts';
 import { createConsole, isOfNewsletters, refuse } from '../../../src/application/console.ts';
 import type { AnyRoute, Caller } from '../../../src/application/route.ts';
-import type { Channel } from '../../../src/core/model/channels.ts';
+import { type Channel, perChannel } from '../../../src/core/model/channels.ts';
 import { jsonObject } from '../../../src/core/model/text.ts';
 import { lettersStay } from '../../../src/core/operator/retry-now.ts';
 import { HistoryUnavailableError } from '../../../src/core/operator/views/outcome-series.ts';
@@ -115,7 +115,7 @@ function deploymentOf(env: Env): Omit<Deployment, 'recipientHashKey' | 'sealer' 
     }),
     lane_queues: env.LANE_QUEUES,
     // The console redrives by operations, which need no dead-letter queue.
-    dead_letter_queues: { email: '', slack: '', teams: '', webhook: '' },
+    dead_letter_queues: perChannel(() => ''),
     newsletter_queues: ofStage(
       ['prepare', 'send'],
       { prepare: env.NEWSLETTER_PREPARE_QUEUE, send: env.NEWSLETTER_SEND_QUEUE },

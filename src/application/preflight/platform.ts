@@ -1,5 +1,5 @@
 import type { Brought, PlatformFacts } from '../../adapters/deployment/platform-facts.ts';
-import type { Channel } from '../../core/model/channels.ts';
+import { CHANNELS, type Channel } from '../../core/model/channels.ts';
 import { type Finding, ok, type Parts, refused, warning } from './finding.ts';
 
 type Stage = Parts & Brought;
@@ -27,7 +27,7 @@ export const CALLED: readonly {
 ];
 
 /** Channels whose receivers are on the internet. */
-const OUTSIDE: readonly Channel[] = ['slack', 'teams', 'webhook'];
+const OUTSIDE: readonly Channel[] = CHANNELS.filter((channel) => channel !== 'email');
 
 const PAGE = 'docs/reference/your-platform.md';
 

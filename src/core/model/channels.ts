@@ -14,6 +14,11 @@ export type PerLane<T> = Record<Channel, Record<Lane, T>>;
 /** The queues of a stage, which may have fewer channels. */
 export type StageLanes<T> = { readonly [C in Channel]?: Readonly<Record<Lane, T>> | undefined };
 
+/** A value for each channel. */
+export function perChannel<T>(of: (channel: Channel) => T): Record<Channel, T> {
+  return Object.fromEntries(CHANNELS.map((channel) => [channel, of(channel)])) as Record<Channel, T>;
+}
+
 /** The channels that a stage has, by what it has one of per channel. */
 export function channelsIn(perChannel: Readonly<Partial<Record<Channel, unknown>>>): Channel[] {
   return CHANNELS.filter((channel) => perChannel[channel] !== undefined);

@@ -11,6 +11,7 @@ import type { IndexStore } from '../../../src/core/indexing/index-row.ts';
 import { accept } from '../../../src/core/intake/accept.ts';
 import type { IntakeStore } from '../../../src/core/intake/ports.ts';
 import { type ReportStore, reportFailure } from '../../../src/core/intake/report-failure.ts';
+import { perChannel } from '../../../src/core/model/channels.ts';
 import type { ProviderErrorType } from '../../../src/core/model/error-types.ts';
 import { Problem } from '../../../src/core/model/problem.ts';
 import type { QueuedMessage, SweepLanes } from '../../../src/core/model/queue-message.ts';
@@ -34,7 +35,7 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   LOCAL_SECRETS_FILE: '/none',
   SWEEP_INTERVAL_SECONDS: '3600',
   LANE_SECONDS: '300',
-  LANE_QUEUES: JSON.stringify({ email: LANE, slack: LANE, teams: LANE, webhook: LANE }),
+  LANE_QUEUES: JSON.stringify(perChannel(() => LANE)),
   RETRY_POLICY: JSON.stringify({
     base_interval_seconds: 300,
     max_retries: { urgent: 10, important: 7, normal: 5, info: 3 },
