@@ -31,7 +31,7 @@ export class BreakerGate implements ProviderGate {
     const breaker = this.#breakers.openBreaker(id);
     if (breaker === undefined) return this.#sendOrStartSlowly(id, row, named);
     this.#detector.forget(id);
-    return (await this.#notClosed.admit(breaker, row, named)) ?? this.#sendOrStartSlowly(id, row, false);
+    return (await this.#notClosed.admit(breaker, row, named)) ?? this.#sendOrStartSlowly(id, row, named);
   }
 
   holds(provider: Routed): boolean {

@@ -135,6 +135,20 @@ describe('slow start', () => {
   });
 });
 
+it('what is asked for by name passes slow start, also when it has waited for the probe that ended the outage', async () => {
+  const { breakers, store } = new MemoryBreakers();
+  const breaker = holding(open(320), 100_000);
+  breakers.set(breaker.id, breaker);
+  const [clock, pause] = [() => new Date(Date.parse(breaker.probe_at) + 1), () => new Promise<void>(() => {})];
+  const gate = new BreakerGate({ store, policy, probe_ms: 25_000, clock, pause, random: () => 0.999 });
+  const admit = (log_id: string, named: boolean) => gate.admit(dueRow({ log_id, channel: 'email' }), named);
+  const probe = await admit('probe', false);
+  const others = [admit('other', false), admit('by name', true)];
+  await new Promise((resolve) => setImmediate(resolve));
+  if (probe.do === 'send') await probe.report({ ok: true, response_code: '200' });
+  expect((await Promise.all(others)).map((one) => one.do)).toEqual(['hold', 'send']);
+});
+
 describe('the gate of a provider that drains', () => {
   const crowded = draining(holding(open(320), 100_000), { now: T0, policy });
   const setUp = (stored: typeof crowded, now: Date) => {
