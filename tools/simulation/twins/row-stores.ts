@@ -207,7 +207,7 @@ export function createMemoryOperationRows({ log }: Pick<Tables, 'log'>): Operati
       const last = found.at(-1);
       return {
         rows: found.map(({ row }) => ({ ...row })),
-        ...(wanted.length > limit && last && { next: { place: last.place } }),
+        ...(found.length === limit && last && { next: { place: last.place } }),
       };
     },
   };

@@ -109,7 +109,7 @@ export interface OperationStore {
   list(page: { readonly limit: number; readonly before?: string }): Promise<readonly Operation[]>;
 }
 
-/** NotificationLog, as an operation reads it: page by page, consistently. */
+/** NotificationLog, as an operation reads it: page by page, consistently. After a full page an empty one may be the last. */
 export interface OperationRows {
   page(request: {
     readonly source: Source;
