@@ -170,7 +170,7 @@ export interface RetryRecord {
   readonly expires_at?: number;
 }
 
-/** What started an attempt: `sweep` is all that happens by itself, the retries that follow a manual one too. */
+/** What started an attempt. `sweep`: by itself, retries too; `redrive`: of a letter, a notification's is `manual`. */
 export type Trigger = 'sweep' | 'manual' | 'redrive';
 
 /**

@@ -47,7 +47,7 @@ export function claimedByForce(row: NotificationRow, claim: ClaimTerms, counting
   return { set: { ...claimed(row, claim), ...counts(row, counting), ...dueDuringAttempt(row, claim.now) } };
 }
 
-/** dead → sending, by an operator's redrive: the retry budget and the retention window start anew. */
+/** dead → sending, by a redrive of its letter: the retry budget and the retention window start anew. */
 export function claimedByRedrive(row: NotificationRow, claim: ClaimTerms, limit: number): RowChange {
   return {
     set: {

@@ -22,9 +22,8 @@ export const CANCELLATION: RowChange = {
 export const GIVEN_UP: RowChange = { set: {}, remove: ['work_queue', 'dead_message_id', 'dead_run_id'] };
 
 /**
- * dead or stopped → due: a notification that was given up is due now, as after an operator's redrive
- * (docs/decisions/delivery/dead-letters-and-redrive.md). Its retry budget and its window start anew.
- *
+ * dead or stopped → due: a notification that was given up is due now, by an operator's redrive, retry of a stopped one,
+ * or replay (docs/decisions/delivery/dead-letters-and-redrive.md). Its retry budget and its window start anew.
  * After this one write the row is due work. If its message is not sent, the next sweep sends one, so a command that
  * dies after the write loses nothing. An old dead letter becomes a straggler.
  */
