@@ -23,7 +23,7 @@ import {
 } from '../model/batch-events.ts';
 import type { ChunkStore, EventStore, MemberStore, Sealing } from '../model/ports.ts';
 import type { Warming } from '../warming/domain-warming.ts';
-import { holdIfBad } from './hold.ts';
+import { pauseIfBad } from './hold.ts';
 import { judgeLate, type LateRefusalDeps, lateAfter, mayJudgeLate } from './late-refusals.ts';
 import { readRecipients, writeForPerson } from './unsubscribe.ts';
 
@@ -73,7 +73,7 @@ export async function applyEvents(
   await reportDomain(batch, news, deps);
   // Not only what is new: an earlier try may have ended before this.
   if (known.some(({ kinds }) => kinds.some((kind) => kind === 'bounced' || kind === 'complained')))
-    await holdIfBad(batch, bits, deps.clock().toISOString(), deps);
+    await pauseIfBad(batch, bits, deps.clock().toISOString(), deps);
   if (mayJudgeLate(known, batch.watched === true)) await judgeLate(batch, deps);
   return { news, suppressed, reconciled, ignored };
 }

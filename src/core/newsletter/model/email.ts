@@ -189,8 +189,8 @@ export interface Held {
   readonly at: string;
 }
 
-/** Why an email holds, and what is right, for people. */
-export function heldSentence({ reason, count, sent, limit }: Held): string {
+/** Why an email paused itself, and what is right, for people. */
+export function pausedItselfSentence({ reason, count, sent, limit }: Held): string {
   const percent = (share: number) => `${Number((100 * share).toFixed(1))} %`;
   const what = reason === 'bounced' ? 'bounced for good' : 'were complained about';
   return (

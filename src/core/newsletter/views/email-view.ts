@@ -4,7 +4,7 @@ import { faultOf, holdSentence, stopsAll } from '../lifecycle/holds.ts';
 import type { Resolved } from '../lifecycle/resolve.ts';
 import { BATCH_STATUSES, type Batch, type BatchStatus } from '../model/batch.ts';
 import { type BatchEvents, countBits, EVENT_KINDS, type EventKind } from '../model/batch-events.ts';
-import { type Email, FAULT_HOLDS, type Held, heldSentence } from '../model/email.ts';
+import { type Email, FAULT_HOLDS, type Held, pausedItselfSentence } from '../model/email.ts';
 
 /**
  * What an email is doing: `scheduled` and `queued` before its job begins, `cancelling` until everybody who is left is
@@ -77,7 +77,7 @@ export function emailSummary(email: Email, now: Date) {
 
 function shownHeld(held: Held) {
   const { reason, count, sent, at } = held;
-  return { reason, count, sent, at, message: heldSentence(held) };
+  return { reason, count, sent, at, message: pausedItselfSentence(held) };
 }
 
 /** The status of an email: its states are sums of the batches' counts, its events are sums of bits. */

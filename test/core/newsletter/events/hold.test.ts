@@ -59,7 +59,7 @@ describe('an email with bad addresses', () => {
     expect(view).toMatchObject({ phase: 'paused', held: { reason: 'bounced' } });
     expect(view.held?.message).toMatch(/^52 of 1000 mails bounced for good: 5\.2 %, and 5 % is the limit\. Look where/);
     expect(world.counted).toEqual(['failed']);
-    expect(world.errors[0]?.[0]).toContain('Email email-1 holds: 52 of 1000');
+    expect(world.errors[0]?.[0]).toContain('Email email-1 paused itself: 52 of 1000');
   });
 
   it('holds when more than 0.3 % of them were complained about', async () => {
