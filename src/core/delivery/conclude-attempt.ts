@@ -106,11 +106,11 @@ async function settleOnce(
   if (changed && over.current === undefined) return { settled: false, verdict: over.verdict, isOpen: false };
   const { verdict, message: successor, current = row } = over;
   // A held attempt was not made: the next message keeps who asked for it, and its options.
-  const held = attempt.held_by && {
+  const kept = attempt.held_by && {
     requested_by: attempt.requested_by,
     ...(asked?.options?.force && { options: asked.options }),
   };
-  const retry = verdict.status === 'RETRY' ? followUp(row, verdict.next_retry_at, run_id, held) : undefined;
+  const retry = verdict.status === 'RETRY' ? followUp(row, verdict.next_retry_at, run_id, kept) : undefined;
   const again = asked_again_at === undefined ? undefined : asked;
   const next = successor ?? retry ?? again;
   const queued = next ? await queueIfNear(next, deps, asked_again_at) : {};

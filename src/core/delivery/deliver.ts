@@ -144,8 +144,8 @@ async function considerRow(
   if (row && owesRecord(row)) return repairRecord(row, deps);
   const departure = row && (await leaveIndex(row, workFaults(row), deps));
   if (departure === 'changed') return departure;
-  if (departure && 'held_ms' in departure) return returnAfter(meetClaim(received, departure.held_ms).after_seconds);
-  if (departure) return left(departure.why);
+  if (departure && 'why' in departure) return left(departure.why);
+  if (departure) return returnAfter(meetClaim(received, departure.claim_left_ms).after_seconds);
   const by = randomToken(deps.random);
   const plan = planClaim(row, received, { now: deps.clock(), until: claimUntil(deps), by }, deps.policy);
   if (plan.do === 'drop' || row === undefined) {

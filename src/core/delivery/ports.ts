@@ -91,14 +91,14 @@ export type Holder =
 
 export const OUT_OF_TIME = { worker: 'out of time' } as const;
 
-/** The provider is down, or its allowance is used up: the notification waits. */
+/** The attempt is not made now, for what `by` names: the notification waits. */
 export interface Held {
   readonly do: 'hold';
   /** ISO-8601 UTC. */
   readonly until: string;
   /** When another attempt is worth a try at the soonest: one that must not wait until `until` gets its last chance then. */
   readonly soonest?: string;
-  /** The provider's last failure. */
+  /** The provider's last failure; where `by` is no breaker, what stands for it. */
   readonly error_type: ErrorType;
   readonly by: Holder;
 }

@@ -111,8 +111,8 @@ interface LeaveDeps {
   readonly claim_ms: number;
 }
 
-/** `held_ms`: not yet, because until then a worker may settle the row, and its attempt would count for nothing. */
-export type Departure = { readonly why: string } | { readonly held_ms: number } | 'changed';
+/** `claim_left_ms`: not yet, because until then a worker may settle the row, and its attempt would count for nothing. */
+export type Departure = { readonly why: string } | { readonly claim_left_ms: number } | 'changed';
 
 /**
  * Whoever may write to the table may have put the row into the work index, or spoilt it since; or its channel is gone.
@@ -128,8 +128,8 @@ export async function leaveIndex(
   const now = deps.clock();
   const removal = removalOfMisindexed(row, faults, now);
   if (removal === undefined) return undefined;
-  const held_ms = heldMs(row, now, deps.claim_ms);
-  if (held_ms > 0) return { held_ms };
+  const claim_left_ms = claimLeftMs(row, now, deps.claim_ms);
+  if (claim_left_ms > 0) return { claim_left_ms };
   const { change, why } = (await concluded(row, now, deps)) ?? removal;
   return (await deps.rows.change(row, change)) ? { why } : 'changed';
 }
@@ -138,7 +138,7 @@ export async function leaveIndex(
  * Milliseconds until the holder of a claim can settle no more, with a margin for clocks that differ. A claim that would
  * last more than twice as long as ours was written by somebody else, and does not count.
  */
-export function heldMs({ send_status, claim_until = '' }: NotificationRow, now: Date, claim_ms: number): number {
+export function claimLeftMs({ send_status, claim_until = '' }: NotificationRow, now: Date, claim_ms: number): number {
   const left = send_status === 'SENDING' ? epochMs(claim_until) + CLOCK_ERROR_MS - now.getTime() : 0;
   return left <= 2 * claim_ms ? left : 0;
 }

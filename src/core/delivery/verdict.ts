@@ -122,9 +122,9 @@ export function attemptsLeft(max_retries: number, send_attempts: number): number
 const LAST_CHANCE_MS = 60_000;
 
 /**
- * The attempt is held, as the provider is down. It uses up no retry, but the deadline still bounds it: what would be held
- * for longer gets a last chance right before, because the provider may be back by then. A forced one comes back as such,
- * so within the time for which SQS can delay its message.
+ * The attempt is not made now, for what `by` names. It uses up no retry, but the deadline still bounds it: what would be
+ * held for longer gets a last chance right before, because that may be over by then. A forced one comes back as such, so
+ * within the time for which SQS can delay its message.
  */
 export function heldVerdict(
   { until, soonest, error_type, by }: Pick<Held, 'until' | 'soonest' | 'error_type'> & Partial<Pick<Held, 'by'>>,

@@ -2,7 +2,7 @@ import { successorId } from '../delivery/failover.ts';
 import { CLAIM_MS } from '../delivery/policy/attempt-times.ts';
 import { CHANGE_TRIES } from '../delivery/ports.ts';
 import { owedRecord } from '../delivery/retry-record.ts';
-import { heldMs, leaveIndex } from '../delivery/take-over.ts';
+import { claimLeftMs, leaveIndex } from '../delivery/take-over.ts';
 import { RECORD_WRITTEN } from '../delivery/transitions/settlements.ts';
 import { CANCELLATION } from '../delivery/transitions/without-attempt.ts';
 import {
@@ -94,7 +94,7 @@ async function eraseRow(row: NotificationRow, run_id: string, names: Names, deps
   const now = clock();
   const state = stateOf(row, now);
   // Whatever else its row holds: nothing is taken from under a claim.
-  if (state === 'claimed' || (state !== 'abandoned' && heldMs(row, now, CLAIM_MS) > 0)) {
+  if (state === 'claimed' || (state !== 'abandoned' && claimLeftMs(row, now, CLAIM_MS) > 0)) {
     // Its attempt is the last one, however it ends.
     const told = row.is_deleted === true || (await rows.change(row, { set: { is_deleted: true } }));
     return told ? 'claimed' : 'again';

@@ -84,12 +84,12 @@ function planStart(email: Email, now: Date, { message_ms }: JobLimits): Plan | u
 async function planSending(email: Email, deps: AdvanceDeps, done: DoneSlot | undefined): Promise<Plan> {
   const { batches, clock, limits } = deps;
   const { email_id } = email;
-  const held = await Promise.all(
+  const occupied = await Promise.all(
     Object.entries(email.slots).map(
       async ([slot, { batch_id }]) => [slot, await batches.read(email_id, batch_id)] as const,
     ),
   );
-  const slots = { held: new Map(held), now: clock(), limits, ...(done && { done }) };
+  const slots = { inSlots: new Map(occupied), now: clock(), limits, ...(done && { done }) };
   const ahead = await batches.from(email_id, batchId(email.next_batch ?? 0), LOOK_AHEAD);
   // The pace of a window depends on how many are left, so it needs them all; whether everybody is refused all can show.
   const needsAll = email.delivery_deadline !== undefined || email.hold !== undefined;

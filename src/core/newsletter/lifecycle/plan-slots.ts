@@ -30,7 +30,7 @@ export interface DoneSlot {
 
 export interface SlotsNow {
   /** The batches of the occupied slots. */
-  readonly held: ReadonlyMap<string, Batch | undefined>;
+  readonly inSlots: ReadonlyMap<string, Batch | undefined>;
   readonly done?: DoneSlot;
   readonly now: Date;
   readonly limits: JobLimits;
@@ -50,7 +50,7 @@ export interface SlotPlan {
 
 /** Frees slots of batches that are done or wait, repeats lost messages, and gives slots to those whose time came. */
 export function planBatchSlots(email: Email, batches: readonly Batch[], slots: SlotsNow): SlotPlan {
-  const { held: inSlots, done, now, limits } = slots;
+  const { inSlots, done, now, limits } = slots;
   const at = now.toISOString();
   const next: Record<string, Slot> = {};
   const given: Record<string, string> = {};
@@ -76,17 +76,17 @@ export function planBatchSlots(email: Email, batches: readonly Batch[], slots: S
   }
   const isCancelled = email.cancelled_at !== undefined;
   const waiting = batches.filter((batch) => isWaiting(batch, next, isCancelled));
-  const held = holdOf(email, done, now, limits);
+  const breaker = holdOf(email, done, now, limits);
   // A cancelled email only closes its batches, which needs no probe.
-  const ask_at = isCancelled ? undefined : askAt({ ...email, ...held });
+  const ask_at = isCancelled ? undefined : askAt({ ...email, ...breaker });
   let pace = isCancelled || email.delivery_deadline === undefined ? undefined : email.next_batch_at;
   let next_batch = email.next_batch ?? 0;
   if (!email.paused) {
-    const turn = inTurn(waiting, next, { ...email, ...held });
+    const turn = inTurn(waiting, next, { ...email, ...breaker });
     const due = turn.filter((batch) => dueAt(batch, isCancelled, slots) <= at);
     // Each probe is made by another batch: the recipients of one may be the bad ones.
     if (ask_at !== undefined)
-      due.push(...due.splice(0, ((held.hold ?? email.hold)?.asked ?? 0) % Math.max(1, due.length)));
+      due.push(...due.splice(0, ((breaker.hold ?? email.hold)?.asked ?? 0) % Math.max(1, due.length)));
     // While the email holds, one batch at a time has a slot. A probe does not wait for its turn in the window.
     const most = ask_at === undefined ? limits.concurrency : Object.keys(next).length > 0 ? 0 : 1;
     for (let i = 0; i < most; i++) {
@@ -106,7 +106,7 @@ export function planBatchSlots(email: Email, batches: readonly Batch[], slots: S
     const free = Object.keys(next).length < most;
     if (free && earliest !== undefined) times.push(latest(earliest, ask_at ?? pace) ?? earliest);
   }
-  const set = { slots: next, next_batch, ...held, ...(pace !== undefined && { next_batch_at: pace }) };
+  const set = { slots: next, next_batch, ...breaker, ...(pace !== undefined && { next_batch_at: pace }) };
   return {
     change: withNextAt(set, times.sort()[0]),
     given,
