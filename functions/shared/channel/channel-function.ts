@@ -46,15 +46,15 @@ export function createHandler(deps: ChannelFunctionDeps, observability: Observab
       messages[i] === undefined && attributes.ApproximateReceiveCount === '1';
     const dying = event.Records.filter(isDying).length;
     if (dying > 0) count(metrics, 'DeadLettered', dying);
-    const gate = await deps.admission.screen(readable);
-    const { now, later } = gate;
+    const admitted = await deps.admission.screen(readable);
+    const { now, later } = admitted;
     const [reports, refused] = await Promise.all([
-      deliverBatch(now, { ...deps.deliver, gate, timeLeft }),
+      deliverBatch(now, { ...deps.deliver, gate: admitted, timeLeft }),
       postpone(later, deps.deliver, observability),
     ]);
     for (const report of reports) logDelivery(logger, report);
     countOutcomes(metrics, now, reports);
-    if (gate.waited > 0) count(metrics, 'PacingWait', gate.waited);
+    if (admitted.waited > 0) count(metrics, 'PacingWait', admitted.waited);
     const byId = new Map<string, Disposition | undefined>([
       ...now.map(({ message_id }, i) => [message_id, reports[i]?.disposition] as const),
       ...later.map(({ received }) => [received.message_id, DONE] as const),
@@ -169,7 +169,7 @@ export function bindChannel(
   observability: Observability,
 ) {
   const { rows, clock, random, pause } = ports;
-  const gate = new BreakerGate({
+  const breakerGate = new BreakerGate({
     store: breakers,
     policy: breaker,
     clock,
@@ -181,7 +181,7 @@ export function bindChannel(
     ...breakerTelemetry(observability),
   });
   const admission = createAdmission({
-    breakers: gate,
+    breakers: breakerGate,
     channel,
     budgets,
     receiver,

@@ -70,7 +70,7 @@ export class ContentUnreadableError extends ExplainedError {
 export const CHANGE_TRIES = 3;
 
 /** The provider may be called. */
-interface Admitted {
+interface MaySend {
   readonly do: 'send';
   /** What is refused for its rate is reserved for when it comes back: it need not wait longer than the limit lasts. */
   readonly paced?: true;
@@ -104,7 +104,7 @@ export interface Held {
 }
 
 /** Whether a claimed notification's provider may be called now. */
-export type Admission = Admitted | Held;
+export type Admission = MaySend | Held;
 
 /** Keeps attempts from a provider that is down or takes no more now. Never rejects. */
 export interface ProviderGate {
@@ -114,7 +114,7 @@ export interface ProviderGate {
   holds?(provider: Routed): boolean;
 }
 
-const send: Admitted = { do: 'send', report: async () => false };
+const send: MaySend = { do: 'send', report: async () => false };
 
 /** Admits everything: for notifications whose provider is unknown. */
 export const PASS_THROUGH: ProviderGate = { admit: async () => send };
