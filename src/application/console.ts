@@ -19,7 +19,7 @@ export interface ConsoleOptions extends OperatorBinding {
 /** Binds the routes to a deployment, for the loopback server and for the deployed functions. */
 export function createConsole(
   { onFault, ...binding }: ConsoleOptions,
-  processes: Pick<RouteDeps, 'startRun' | 'startVerification' | 'dropLetters'>,
+  processes: Pick<RouteDeps, 'startRun' | 'startVerification' | 'deleteLetters'>,
   routes: readonly AnyRoute[],
 ) {
   const { clock, local } = binding;

@@ -3,7 +3,7 @@ import { briefly } from '../core/operator/dead-letters/dead-letter.ts';
 import { isActive } from '../core/operator/operations/operation.ts';
 import { runOperation } from '../core/operator/operations/run-operation.ts';
 import { runKept } from '../core/verify/run-kept.ts';
-import type { DropLetters } from './chosen/actions.ts';
+import type { DeleteLetters } from './chosen/actions.ts';
 import { type ConsoleOptions, createConsole } from './console.ts';
 import { type OperatorDeps, operatorDeps } from './deps.ts';
 import { runDepsOf } from './replay.ts';
@@ -45,7 +45,7 @@ function createOperationRunner(deps: OperatorDeps, onFault: (error: unknown, wha
   };
 
   let walking = Promise.resolve();
-  const dropLetters: DropLetters = async (taken, after_seconds) => {
+  const deleteLetters: DeleteLetters = async (taken, after_seconds) => {
     const walk = async () => {
       if (!isStopping()) await runDeps.dropReplaced(taken, briefly(deps.clock, isStopping));
     };
@@ -69,7 +69,7 @@ function createOperationRunner(deps: OperatorDeps, onFault: (error: unknown, wha
   return {
     /** Runs the operation in this process, unless it already does. */
     startRun,
-    dropLetters,
+    deleteLetters,
     /** Works on the stage's verification in this process. */
     startVerification,
     /** Goes on with what a process that crashed left. */

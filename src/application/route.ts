@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { Decided, Decision } from '../core/operator/audit.ts';
-import type { DropLetters } from './chosen/actions.ts';
+import type { DeleteLetters } from './chosen/actions.ts';
 import type { Role } from './contract/choices.ts';
 import type { Out } from './contract/fields.ts';
 import type { Health, Overview } from './contract/overview.ts';
@@ -19,7 +19,7 @@ export interface Caller {
 export interface RouteDeps extends OperatorDeps {
   /** Makes a process run an operation: this one, or a function that a message starts. */
   readonly startRun: (operation_id: string) => Promise<void>;
-  readonly dropLetters: DropLetters;
+  readonly deleteLetters: DeleteLetters;
   /** Makes a process work on the stage's verification. */
   readonly startVerification: () => Promise<void>;
   readonly overview: () => Promise<Overview>;

@@ -61,7 +61,7 @@ function served(routes: readonly AnyRoute[]) {
   const stage = { stage: 'test', region: 'us-east-1', local: false };
   const dispatch = createConsole(
     { deployment, dynamodb, sqs, clock: () => new Date(), newId: randomUUID, ...stage, onRecord() {}, onFault() {} },
-    { startRun: async () => {}, dropLetters: async () => {}, startVerification: async () => {} },
+    { startRun: async () => {}, deleteLetters: async () => {}, startVerification: async () => {} },
     routes.map(({ handle: _, decide: __, ...one }: AnyRoute & { handle?: unknown; decide?: unknown }) => ({
       ...one,
       async handle() {

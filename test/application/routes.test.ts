@@ -36,7 +36,7 @@ function consoleOf(routes: Parameters<typeof createConsole>[2], onFault: (error:
   const place = { stage: 'test', region: 'us-east-1', local: true };
   return createConsole(
     { deployment, dynamodb, sqs, clock: () => new Date(), newId: randomUUID, ...place, onRecord: () => {}, onFault },
-    { startRun: async () => {}, dropLetters: async () => {}, startVerification: async () => {} },
+    { startRun: async () => {}, deleteLetters: async () => {}, startVerification: async () => {} },
     routes,
   );
 }

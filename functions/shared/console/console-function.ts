@@ -4,7 +4,7 @@ import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from '
 import type * as v from 'valibot';
 import type { Deployment } from '../../../src/adapters/deployment/deployment.ts';
 import { LACKS, ofStage, tablesOf } from '../../../src/adapters/deployment/stage-parts.ts';
-import type { DropLetters } from '../../../src/application/chosen/actions.ts';
+import type { DeleteLetters } from '../../../src/application/chosen/actions.ts';
 import { createConsole, isOfNewsletters, refuse } from '../../../src/application/console.ts';
 import type { AnyRoute, Caller } from '../../../src/application/route.ts';
 import { type Channel, perChannel } from '../../../src/core/model/channels.ts';
@@ -61,7 +61,7 @@ export const bindConsole = (routes: readonly AnyRoute[]) =>
       );
     };
     // This function has no right on dead-letter queues, and a walk through one takes seconds.
-    const dropLetters: DropLetters = async (letters, DelaySeconds) => {
+    const deleteLetters: DeleteLetters = async (letters, DelaySeconds) => {
       const MessageBody = JSON.stringify({ letters });
       await sqs
         .send(new SendMessageCommand({ QueueUrl: env.OPERATIONS_QUEUE, MessageBody, DelaySeconds }))
@@ -84,7 +84,7 @@ export const bindConsole = (routes: readonly AnyRoute[]) =>
         onRecord: (record) => logger.info('audit', { ...record }),
         onFault: (error, route) => logger.error('request failed on our side', { route, error: error as Error }),
       },
-      { startRun, dropLetters, startVerification },
+      { startRun, deleteLetters, startVerification },
       routes,
     );
     // Their own function has these paths, where there is one.

@@ -38,11 +38,11 @@ type ActionDeps = Pick<OperatorDeps, 'rows' | 'lanes' | 'records' | 'clock' | 'n
   readonly deployment: Pick<OperatorDeps['deployment'], 'retry_policy'>;
   /** Takes what was queued. */
   readonly onQueued?: (messages: readonly QueueMessage[]) => void;
-  readonly dropLetters?: DropLetters;
+  readonly deleteLetters?: DeleteLetters;
 };
 
 /** Has the letters of dead notifications deleted that somebody took, after this time. Never rejects. */
-export type DropLetters = (taken: Taken, after_seconds: number) => Promise<void>;
+export type DeleteLetters = (taken: Taken, after_seconds: number) => Promise<void>;
 
 /** The one attempt of a dead notification is over by then. Until it is, its letter is the only one that it has. */
 const ATTEMPT_SECONDS = 60;
@@ -54,7 +54,7 @@ export function act(chosen: ChosenAction, deps: ActionDeps): Decision<Results> {
     const began = deps.clock();
     const { results, messages, dead } = await perform(chosen, run_id, deps);
     deps.onQueued?.(messages);
-    if (dead.length > 0) await deps.dropLetters?.(takenOf(dead, began), action === 'retry' ? ATTEMPT_SECONDS : 0);
+    if (dead.length > 0) await deps.deleteLetters?.(takenOf(dead, began), action === 'retry' ? ATTEMPT_SECONDS : 0);
     return { answer: results, result: tally(results) };
   });
 }
@@ -75,7 +75,7 @@ export function tryAction(chosen: ChosenAction, { rows, lanes, records, ...deps 
     ...deps,
     rows: { read: rows.read, change: async () => true },
     lanes: { ...lanes, send: async () => [] },
-    dropLetters: async () => {},
+    deleteLetters: async () => {},
     // Each by its name: a new write does not compile here.
     records: { find: records.find, putIfAbsent: async () => true, replace: async () => true },
   };

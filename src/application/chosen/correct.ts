@@ -14,7 +14,7 @@ import { check, invalid } from '../../http/check.ts';
 import { CORRECTED, type CorrectAnswer, type CorrectedField, correctedEntries } from '../contract/notifications.ts';
 import type { OperatorDeps } from '../deps.ts';
 import { requireNotification } from '../notifications.ts';
-import { type DropLetters, readContent, takenOf } from './actions.ts';
+import { type DeleteLetters, readContent, takenOf } from './actions.ts';
 
 /** What became of a correction, without an address or a text. */
 export type Corrected = Pick<CorrectAnswer, 'result' | 'because' | 'due' | 'changes'>;
@@ -44,7 +44,7 @@ export function correctionStore({
 export async function correctNotification(
   log_id: string,
   { shown, dry_run = false, onQueued, ...given }: Asked,
-  deps: OperatorDeps & { readonly dropLetters?: DropLetters },
+  deps: OperatorDeps & { readonly deleteLetters?: DeleteLetters },
 ): Promise<Decision<Corrected>> {
   const run_id = newRunId('manual', deps.newId());
   const planned = await plan(log_id, given, deps).catch((error: unknown) => {
@@ -61,7 +61,7 @@ export async function correctNotification(
     const done = await correct(log_id, { ...asked, shown }, run_id, ports);
     if (done.result === 'queued' && done.message) onQueued?.(done.message);
     const wasDead = done.result === 'queued' && stateOf(row, began) === 'dead';
-    if (wasDead) await deps.dropLetters?.(takenOf([row], began), 0);
+    if (wasDead) await deps.deleteLetters?.(takenOf([row], began), 0);
     const { result, because } = done;
     const more = { ...(because !== undefined && { because }), ...('due' in done && { due: done.due }) };
     return { answer: { result, ...more, changes }, result: { [result]: 1 } };

@@ -144,7 +144,7 @@ export function letterFaults(session: Session) {
 }
 
 /** Deletes the letters of dead notifications that the command has taken. */
-export async function dropLettersNow(taken: Taken, session: Session): Promise<void> {
+export async function deleteLettersNow(taken: Taken, session: Session): Promise<void> {
   const faults = letterFaults(session);
   await dropReplacedOf(session, faults.onFault)(taken, briefly(session.clock));
   faults.say();

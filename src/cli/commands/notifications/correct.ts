@@ -5,7 +5,7 @@ import { EXIT_FAILED, EXIT_USAGE, OperatorError } from '../../../terminal/errors
 import { printResult } from '../../../terminal/output.ts';
 import { COLORS } from '../../../terminal/printable.ts';
 import { table } from '../../../terminal/table.ts';
-import { dropLettersNow, faultInOptions, onDeployment } from '../../session/session.ts';
+import { deleteLettersNow, faultInOptions, onDeployment } from '../../session/session.ts';
 
 /** What the service names by its fields, by the options. */
 const OPTIONS = {
@@ -52,9 +52,9 @@ Examples:
         EXIT_USAGE,
       );
     }
-    const dropLetters = (taken: Taken) => dropLettersNow(taken, session);
+    const deleteLetters = (taken: Taken) => deleteLettersNow(taken, session);
     const done = await session
-      .decide(correctNotification(log_id, { ...given, dry_run }, { ...session, dropLetters }))
+      .decide(correctNotification(log_id, { ...given, dry_run }, { ...session, deleteLetters }))
       .catch((error: unknown) => faultInOptions(error, OPTIONS));
     printResult(session, { log_id, dry_run, ...done }, () => describe(log_id, done, dry_run));
     return done.result === 'queued' ? 0 : EXIT_FAILED;

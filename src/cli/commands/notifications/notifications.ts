@@ -11,7 +11,7 @@ import { EXIT_FAILED } from '../../../terminal/errors.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { COLORS } from '../../../terminal/printable.ts';
 import { fields, table } from '../../../terminal/table.ts';
-import { dropLettersNow, onDeployment, type Session } from '../../session/session.ts';
+import { deleteLettersNow, onDeployment, type Session } from '../../session/session.ts';
 
 export const addShow = onDeployment({
   name: 'show',
@@ -107,10 +107,10 @@ Example:
     const queued: QueueMessage[] = [];
     const onQueued = (messages: readonly QueueMessage[]) => queued.push(...messages);
     let dead: Taken | undefined;
-    const dropLetters = async (taken: Taken) => {
+    const deleteLetters = async (taken: Taken) => {
       dead = taken;
     };
-    const deps = { ...session, onQueued, dropLetters };
+    const deps = { ...session, onQueued, deleteLetters };
     const results = await decide(act({ action: redrive ? 'redrive' : 'retry', log_ids }, deps));
     const patience = { now: Date.now, patience_ms: OUTCOME_PATIENCE_MS };
     const outcomes = wait ? await awaitOutcomes(queued, { read: rows.read, pause, ...patience }) : undefined;
@@ -119,7 +119,7 @@ Example:
       return `${describeResults(results)}${outcomes ? `${counts.join('  ')}\n` : ''}`;
     });
     // Until its one attempt is over, a dead notification keeps its letter.
-    if (dead !== undefined && (redrive || wait)) await dropLettersNow(dead, session);
+    if (dead !== undefined && (redrive || wait)) await deleteLettersNow(dead, session);
     return results.every(({ result }) => result === 'queued') ? 0 : EXIT_FAILED;
   },
 });
@@ -136,8 +136,8 @@ fallback channel, and is just being sent: cancel it again a minute later.
 Example:
   npm run ops -- cancel NL103 NL104`,
   async run(session, _, log_ids) {
-    const dropLetters = (taken: Taken) => dropLettersNow(taken, session);
-    const results = await session.decide(act({ action: 'cancel', log_ids }, { ...session, dropLetters }));
+    const deleteLetters = (taken: Taken) => deleteLettersNow(taken, session);
+    const results = await session.decide(act({ action: 'cancel', log_ids }, { ...session, deleteLetters }));
     printResult(session, { results }, () => describeResults(results));
     return results.every(({ result }) => result === 'cancelled' || result === 'ended') ? 0 : EXIT_FAILED;
   },

@@ -59,7 +59,7 @@ export async function runOperation(operation_id: string, deps: RunDeps, isStoppi
   const claimed = lease.row;
   try {
     const result = await work(lease, deps, isStopping);
-    if (result === 'ended') await dropLetters(operation_id, deps, isStopping);
+    if (result === 'ended') await deleteLetters(operation_id, deps, isStopping);
     return result;
   } catch (error) {
     if (error instanceof ClaimEndedError) return 'busy';
@@ -72,7 +72,7 @@ export async function runOperation(operation_id: string, deps: RunDeps, isStoppi
 /** What takes dead notifications leaves letters that mean nothing: people who watch the queue would see no repair. */
 const OF_THE_DEAD: readonly Kind[] = ['redrive', 'give_up', 'correct'];
 
-async function dropLetters(operation_id: string, { operations, dropReplaced }: RunDeps, isStopping: () => boolean) {
+async function deleteLetters(operation_id: string, { operations, dropReplaced }: RunDeps, isStopping: () => boolean) {
   const ended = dropReplaced && (await operations.read(operation_id));
   if (ended === undefined || isActive(ended) || ended.progress.taken === 0 || !OF_THE_DEAD.includes(ended.kind)) return;
   const { cut_off, filter, progress } = ended;
