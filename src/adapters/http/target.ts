@@ -19,18 +19,18 @@ interface Posting extends Omit<AnswerContext, 'code'> {
 }
 
 /** Posts once to a URL that a tenant chose; every answer, and the lack of one, is a result. */
-export async function postTo({ poster, target, message, signal, codeIn, verdictOf, ...context }: Posting) {
-  const judged = { ...context, secrets: [target, ...(context.secrets ?? [])] };
+export async function postTo({ poster, target, message, signal, codeIn, verdictOf, ...given }: Posting) {
+  const context = { ...given, secrets: [target, ...(given.secrets ?? [])] };
   try {
     const answer = await poster.post(target, message, signal);
     const { status, text } = answer;
-    if (status < 200 || status >= 300) return refusalOf(answer, { ...judged, code: codeIn?.(text) });
+    if (status < 200 || status >= 300) return refusalOf(answer, { ...context, code: codeIn?.(text) });
     if (verdictOf === undefined) return { ok: true, response_code: String(status) } satisfies SendResult;
     const verdict = verdictOf(text);
-    if (verdict === 'failed') return refusalOf(answer, { ...judged, code: codeIn?.(text) });
+    if (verdict === 'failed') return refusalOf(answer, { ...context, code: codeIn?.(text) });
     return acceptanceOf(answer, verdict);
   } catch (error) {
-    return faultRefusal(error, judged);
+    return faultRefusal(error, context);
   }
 }
 

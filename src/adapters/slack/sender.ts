@@ -65,8 +65,8 @@ export function createSlackSender({ credentials, slackApiUrl = SLACK_API_URL, ..
       if (token !== undefined) return byToken({ api, url, delivery, message, token, signal });
       const headers = { 'content-type': 'application/json; charset=utf-8' };
       const posted = { headers, body: JSON.stringify(message), ports };
-      const judged = { who: 'the Slack webhook', rules: SLACK_RULES, codeIn, verdictOf };
-      return postTo({ poster, delivery, target: webhook_url ?? '', message: posted, signal, ...judged });
+      const context = { who: 'the Slack webhook', rules: SLACK_RULES, codeIn, verdictOf };
+      return postTo({ poster, delivery, target: webhook_url ?? '', message: posted, signal, ...context });
     },
     refreshCredential: credentials.refresh,
   };
@@ -97,19 +97,19 @@ async function byToken({ api, url, delivery, message, token, signal }: TokenPost
   };
   const channel = delivery.content.recipient.trim();
   const body = new URLSearchParams({ channel, text: message.text, mrkdwn: String(message.mrkdwn) }).toString();
-  const judged = { who: 'Slack', delivery, rules: SLACK_RULES, secrets: [token] };
+  const context = { who: 'Slack', delivery, rules: SLACK_RULES, secrets: [token] };
   try {
     const answer = await api.post({ url, headers, body, signal });
     const { verdict, ts, error, needed } = readAnswer(answer);
     if (answer.status >= 200 && answer.status < 300 && verdict !== 'failed') {
       return { ...acceptanceOf(answer, verdict), ...(ts !== undefined && { provider_message_id: ts }) };
     }
-    const refused = refusalOf(answer, { ...judged, code: error });
+    const refused = refusalOf(answer, { ...context, code: error });
     const code = (error ?? String(answer.status)).slice(0, 20);
     const scope = needed === undefined ? '' : `; the app needs the scope ${needed}`;
     return { ...refused, response_code: code, message: `${refused.message}${scope}` };
   } catch (error) {
-    return faultRefusal(error, judged);
+    return faultRefusal(error, context);
   }
 }
 

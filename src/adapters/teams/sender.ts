@@ -41,13 +41,13 @@ export function createTeamsSender({ credentials, ...http }: TeamsSenderOptions):
       if (size > MAX_CARD_BYTES) return tooLarge(size);
       const headers = { 'content-type': 'application/json' };
       const message = { headers, body, ports: loaded.credential?.ports };
-      const judged = {
+      const context = {
         who: 'the Teams webhook',
         rules: TEAMS_RULES,
         codeIn: workflowError,
         verdictOf,
       };
-      return postTo({ poster, delivery, target, message, signal, ...judged });
+      return postTo({ poster, delivery, target, message, signal, ...context });
     },
     refreshCredential: credentials.refresh,
   };

@@ -41,8 +41,8 @@ export function createWebhookSender({ credentials, ...http }: WebhookSenderOptio
         ...(traceparent && { traceparent }),
         ...(secrets.length > 0 && { 'webhook-signature': signer.sign(secrets, id, at, body) }),
       };
-      const judged = { who: 'the endpoint', rules: WEBHOOK_RULES, secrets: Object.values(own) };
-      return postTo({ poster, delivery, target, message: { headers, body, ports }, signal, ...judged });
+      const context = { who: 'the endpoint', rules: WEBHOOK_RULES, secrets: Object.values(own) };
+      return postTo({ poster, delivery, target, message: { headers, body, ports }, signal, ...context });
     },
     refreshCredential: credentials.refresh,
   };

@@ -165,7 +165,7 @@ function judged(
   const forced = received.message.options?.force === true;
   const outcome = forced || claim.forced_dead ? heldByStorage(given, ended) : given;
   const first_attempt_at = row.first_attempt_at ?? started.toISOString();
-  const attempt = { row, first_attempt_at, now: ended, forced_dead: claim.forced_dead ?? false };
+  const judging = { row, first_attempt_at, now: ended, forced_dead: claim.forced_dead ?? false };
   const ending = {
     row,
     first_attempt_at,
@@ -188,7 +188,7 @@ function judged(
     case 'held': {
       const { hold } = outcome;
       const held = { ...ending, held_by: hold.by };
-      if (!claim.forced_dead) return { ...held, verdict: heldVerdict(hold, { ...attempt, forced }, rules.policy) };
+      if (!claim.forced_dead) return { ...held, verdict: heldVerdict(hold, { ...judging, forced }, rules.policy) };
       // It stays dead as it was: nothing was sent, and its message asks for the attempt again.
       const verdict = failedBecause(row.failure_reason ?? 'MAX_RETRIES', row.error_type ?? hold.error_type);
       const latest = ended.getTime() + MAX_DELAY_MS;
@@ -196,7 +196,7 @@ function judged(
     }
     case 'sent': {
       const { result, provider_down, paced } = outcome;
-      return { ...ending, result, verdict: judge(result, { ...attempt, provider_down, paced }, rules) };
+      return { ...ending, result, verdict: judge(result, { ...judging, provider_down, paced }, rules) };
     }
   }
 }

@@ -60,28 +60,28 @@ export interface Judging {
  * Decides what becomes of a notification, and writes nothing (batch-952-notification-retry.md §5 and §6). A
  * permanent error ends the notification; a transient one is retried while the limit and the retention deadline allow.
  */
-export function judge(result: SendResult, attempt: Judging, rules: RetryRules): Verdict {
+export function judge(result: SendResult, judging: Judging, rules: RetryRules): Verdict {
   if (result.ok) return { status: 'SUCCESS' };
   const error = policyOf(result.error_type);
   if (error.class === 'permanent') return failedBecause(result.error_type, result.error_type);
-  if (attempt.forced_dead) return failedBecause(attempt.row.failure_reason ?? 'MAX_RETRIES', result.error_type);
-  return judgeTransient(result, attempt, rules);
+  if (judging.forced_dead) return failedBecause(judging.row.failure_reason ?? 'MAX_RETRIES', result.error_type);
+  return judgeTransient(result, judging, rules);
 }
 
-function judgeTransient(result: Refused, attempt: Judging, rules: RetryRules): Verdict {
-  const { row } = attempt;
-  const counted = !attempt.provider_down && (result.counted ?? policyOf(result.error_type).counted);
+function judgeTransient(result: Refused, judging: Judging, rules: RetryRules): Verdict {
+  const { row } = judging;
+  const counted = !judging.provider_down && (result.counted ?? policyOf(result.error_type).counted);
   const { base_interval_ms = rules.policy.base_interval_ms, max_retries } = termsOf(result, row);
   const left = max_retries === undefined ? row.attempts_left : attemptsLeft(max_retries, row.send_attempts);
   if (counted && left <= 0) return failedBecause('MAX_RETRIES', result.error_type);
-  const limited = attempt.paced && result.error_type === 'RATE_LIMITED' && (result.retry_after_ms ?? LIMIT_MS);
+  const limited = judging.paced && result.error_type === 'RATE_LIMITED' && (result.retry_after_ms ?? LIMIT_MS);
   const retries_made = row.send_attempts - (counted ? 1 : 2);
   const ofRow = { ...rules, policy: { ...rules.policy, base_interval_ms } };
   const delay = limited || backoffDelay({ ...result, retries_made }, ofRow);
-  const remaining = deadlineOf(attempt.first_attempt_at, row, rules.policy) - attempt.now.getTime();
+  const remaining = deadlineOf(judging.first_attempt_at, row, rules.policy) - judging.now.getTime();
   const due_in = delay <= remaining ? delay : lastAttemptIn(remaining, result, ofRow);
   if (due_in === undefined) return failedBecause('EXPIRED', result.error_type);
-  const next_retry_at = isoAfter(attempt.now, due_in);
+  const next_retry_at = isoAfter(judging.now, due_in);
   const limit = max_retries === undefined ? {} : { max_retries };
   return { status: 'RETRY', error_type: result.error_type, next_retry_at, counted, ...limit };
 }
@@ -128,16 +128,16 @@ const LAST_CHANCE_MS = 60_000;
  */
 export function heldVerdict(
   { until, soonest, error_type, by }: Pick<Held, 'until' | 'soonest' | 'error_type'> & Partial<Pick<Held, 'by'>>,
-  attempt: Judging,
+  judging: Judging,
   policy: RetryPolicy,
 ): Verdict {
-  const deadline = deadlineOf(attempt.first_attempt_at, attempt.row, policy);
+  const deadline = deadlineOf(judging.first_attempt_at, judging.row, policy);
   const retry = (at: number): Verdict => {
     return { status: 'RETRY', error_type, next_retry_at: new Date(at).toISOString(), counted: false };
   };
   // The window of new content begins when the indexer has stored it, so the old deadline does not count.
   if (epochMs(until) <= deadline || (by && 'content' in by)) return retry(epochMs(until));
-  if (attempt.forced) return retry(Math.min(epochMs(until), attempt.now.getTime() + MAX_DELAY_MS));
+  if (judging.forced) return retry(Math.min(epochMs(until), judging.now.getTime() + MAX_DELAY_MS));
   const last = Math.max(deadline - LAST_CHANCE_MS, epochMs(soonest ?? until));
   return last <= deadline ? retry(last) : failedBecause('EXPIRED', error_type);
 }

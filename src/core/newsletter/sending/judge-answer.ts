@@ -20,7 +20,7 @@ export interface Judgement {
 export const isAccepted = ({ outcomes }: Pick<Judgement, 'outcomes'>): boolean =>
   outcomes.some(({ state }) => state === 'submitted');
 
-export interface Judged {
+export interface CallGiven {
   readonly entries: readonly number[];
   readonly state: ChunkState;
   readonly tries_before: number;
@@ -32,7 +32,7 @@ export interface Judged {
 }
 
 /** Judges by the class of each refusal (RefusalClass); the adapter decided the class. */
-export function judgeAnswer(answer: BulkAnswer, given: Judged): Judgement {
+export function judgeAnswer(answer: BulkAnswer, given: CallGiven): Judgement {
   switch (answer.kind) {
     case 'answered':
       return judgeEntries(answer.entries, given);
@@ -46,7 +46,7 @@ export function judgeAnswer(answer: BulkAnswer, given: Judged): Judgement {
 }
 
 /** Goes on. `larger`: after an acceptance, the next call may have twice the entries again. */
-function goOn({ entries, most, limits }: Judged, larger = false): Step {
+function goOn({ entries, most, limits }: CallGiven, larger = false): Step {
   return { kind: 'go-on', most: larger ? Math.min(most * 2, limits.chunk_size) : most, tried: entries };
 }
 
@@ -55,7 +55,7 @@ const FOR_GOOD: readonly Refusal['class'][] = ['recipient', 'content', 'unverifi
 const isForGood = ({ class: kind }: Refusal): boolean => FOR_GOOD.includes(kind);
 
 /** The provider takes the entries in their order. */
-function judgeEntries(answers: readonly EntryAnswer[], given: Judged): Judgement {
+function judgeEntries(answers: readonly EntryAnswer[], given: CallGiven): Judgement {
   const last = answers.findLastIndex(({ accepted }) => accepted);
   const outcomes = given.entries.map((n, i) => entryOutcome(n, answers[i], i < last, given));
   const refused = given.entries.flatMap((n, i) => {
@@ -71,7 +71,7 @@ function judgeEntries(answers: readonly EntryAnswer[], given: Judged): Judgement
   return { outcomes, refused, provider_failures: 0, step, ...(limited && { limited }) };
 }
 
-function entryOutcome(n: number, answer: EntryAnswer | undefined, isAlone: boolean, given: Judged): EntryOutcome {
+function entryOutcome(n: number, answer: EntryAnswer | undefined, isAlone: boolean, given: CallGiven): EntryOutcome {
   // An answer that lacks an entry does not tell what became of it.
   if (answer === undefined) return { n, state: 'uncertain' };
   if (answer.accepted) return { n, state: 'submitted', message_id: answer.message_id };
@@ -89,7 +89,7 @@ function entryOutcome(n: number, answer: EntryAnswer | undefined, isAlone: boole
   }
 }
 
-function judgeRefusal(refusal: Refusal, given: Judged): Judgement {
+function judgeRefusal(refusal: Refusal, given: CallGiven): Judgement {
   const { entries, provider_failures, limits, now } = given;
   const pending: EntryOutcome[] = entries.map((n) => ({ n, state: 'pending' }));
   const all = { outcomes: pending, refused: [], provider_failures, step: goOn(given) };
@@ -136,7 +136,7 @@ export function limitNamedBy(refusals: readonly Refusal[]): 'throttled' | 'quota
 }
 
 /** Limits cost no try: they pause, they never fail. */
-function waitFor(limited: 'throttled' | 'quota', { limits, now }: Judged): Stop {
+function waitFor(limited: 'throttled' | 'quota', { limits, now }: CallGiven): Stop {
   if (limited === 'quota') {
     return { kind: 'wait', until: isoAfter(now, limits.longest_hold_ms), hold: { for: 'quota' } };
   }
@@ -145,7 +145,7 @@ function waitFor(limited: 'throttled' | 'quota', { limits, now }: Judged): Stop 
 }
 
 /** What everybody is refused for, and an operator mends. */
-function stopFor({ class: kind, reason, message = reason }: Refusal, { limits, now }: Judged): Stop {
+function stopFor({ class: kind, reason, message = reason }: Refusal, { limits, now }: CallGiven): Stop {
   const until = isoAfter(now, limits.longest_hold_ms);
   return { kind: 'wait', until, hold: { for: kind === 'account' ? 'account' : 'settings', message } };
 }
