@@ -161,7 +161,7 @@ export class ChangingMembers {
       newId: () => `id-${++this.#ids}`,
       remaining_ms: () => ends - time.now,
       // Small, so that a few members make several batches and calls.
-      limits: { ...DEFAULT_JOB_LIMITS, batch_size: 3, chunk_size: 2, cut_recipients: 4, sender_claim_ms: LIMIT_MS },
+      limits: { ...DEFAULT_JOB_LIMITS, batch_size: 3, chunk_size: 2, cut_recipients: 4, sender_lease_ms: LIMIT_MS },
       log: { info: () => {}, warn: () => {}, error: () => {} },
     };
   }

@@ -7,7 +7,7 @@ import type { Change } from '../model/ports.ts';
 /**
  * The breaker of an email, in three columns of its row: `hold`, what it was refused for; `silence`, calls in a row without
  * an answer; `refusals`, how many were refused for which reason in each batch. While the email holds, one sender at a time
- * makes a probe: it "asks". Each function says what one event writes, and decides by the row alone.
+ * makes a probe (in the columns: it asks). Each function says what one event writes, and decides by the row alone.
  */
 
 /** Why a sender makes its email hold. */
@@ -52,13 +52,13 @@ const SIGN = 2;
  */
 export function afterSilence(
   { silence }: Email,
-  sender: { readonly unanswered: number; readonly asks: boolean },
+  sender: { readonly unanswered: number; readonly probing: boolean },
   now: Date,
   limits: JobLimits,
 ): Change<Email> {
   const calls = Math.max(sender.unanswered, silence?.calls ?? 0);
   if (calls < SIGN) return { set: { silence: { calls } } };
-  const probes = sender.asks ? (silence?.probes ?? 0) + 1 : 0;
+  const probes = sender.probing ? (silence?.probes ?? 0) + 1 : 0;
   return { set: { silence: { calls, probes, until: isoAfter(now, askedIn(probes, limits)) } } };
 }
 
@@ -110,7 +110,7 @@ export const NO_REFUSALS: Refusals = { round: 0, batches: {} };
 export const nextRound = ({ round }: Refusals = NO_REFUSALS): Refusals => ({ round: round + 1, batches: {} });
 
 /** When the next probe is due; undefined while the email does not hold. */
-export function askAt({ hold, silence }: Pick<Email, 'hold' | 'silence'>): string | undefined {
+export function probeAt({ hold, silence }: Pick<Email, 'hold' | 'silence'>): string | undefined {
   const times = [hold?.ask_at, silence?.until].filter((time) => time !== undefined);
   return times.length === 0 ? undefined : times.sort().at(-1);
 }

@@ -4,7 +4,7 @@ import { type Batch, EXCLUDED_BATCH } from '../model/batch.ts';
 import type { Email, Slot } from '../model/email.ts';
 import type { JobLimits } from '../model/job-limits.ts';
 import type { BatchStore, Change } from '../model/ports.ts';
-import { askAt, type HoldCause, holdAfter, isAside, nextRound, waitsUntil } from './holds.ts';
+import { type HoldCause, holdAfter, isAside, nextRound, probeAt, waitsUntil } from './holds.ts';
 
 /** Partition of the active index: emails for which something has to be done. */
 const ACTIVE = 'active';
@@ -72,39 +72,39 @@ export function planBatchSlots(email: Email, batches: readonly Batch[], slots: S
     if (lost) given[slot] = taken.batch_id;
     next[slot] = lost ? { ...taken, since: at, given_at } : taken;
     // Whoever takes the repeated message may crash, too, which the next look finds, as after the first message.
-    times.push(alive ? (batch.claim_until ?? at) : lost ? isoAfter(now, limits.sender_claim_ms) : repeat_at);
+    times.push(alive ? (batch.claim_until ?? at) : lost ? isoAfter(now, limits.sender_lease_ms) : repeat_at);
   }
   const isCancelled = email.cancelled_at !== undefined;
   const waiting = batches.filter((batch) => isWaiting(batch, next, isCancelled));
   const breaker = holdOf(email, done, now, limits);
   // A cancelled email only closes its batches, which needs no probe.
-  const ask_at = isCancelled ? undefined : askAt({ ...email, ...breaker });
+  const probe_at = isCancelled ? undefined : probeAt({ ...email, ...breaker });
   let pace = isCancelled || email.delivery_deadline === undefined ? undefined : email.next_batch_at;
   let next_batch = email.next_batch ?? 0;
   if (!email.paused) {
     const turn = inTurn(waiting, next, { ...email, ...breaker });
     const due = turn.filter((batch) => dueAt(batch, isCancelled, slots) <= at);
     // Each probe is made by another batch: the recipients of one may be the bad ones.
-    if (ask_at !== undefined)
+    if (probe_at !== undefined)
       due.push(...due.splice(0, ((breaker.hold ?? email.hold)?.asked ?? 0) % Math.max(1, due.length)));
     // While the email holds, one batch at a time has a slot. A probe does not wait for its turn in the window.
-    const most = ask_at === undefined ? limits.concurrency : Object.keys(next).length > 0 ? 0 : 1;
+    const most = probe_at === undefined ? limits.concurrency : Object.keys(next).length > 0 ? 0 : 1;
     for (let i = 0; i < most; i++) {
       const slot = String(i);
-      const batch = next[slot] === undefined && (ask_at ?? pace ?? '') <= at ? due.shift() : undefined;
+      const batch = next[slot] === undefined && (probe_at ?? pace ?? '') <= at ? due.shift() : undefined;
       if (batch === undefined) continue;
       next[slot] = { batch_id: batch.batch_id, since: at, given_at: at };
       given[slot] = batch.batch_id;
-      times.push(isoAfter(now, limits.sender_claim_ms));
+      times.push(isoAfter(now, limits.sender_lease_ms));
       next_batch = Math.max(next_batch, Number(batch.batch_id) + 1);
-      if (!isCancelled && ask_at === undefined) pace = paceOf(email, waiting.length - i, now) ?? pace;
+      if (!isCancelled && probe_at === undefined) pace = paceOf(email, waiting.length - i, now) ?? pace;
     }
     const left = turn
       .filter((batch) => !Object.values(given).includes(batch.batch_id))
       .map((batch) => dueAt(batch, isCancelled, slots));
     const earliest = left.sort()[0];
     const free = Object.keys(next).length < most;
-    if (free && earliest !== undefined) times.push(latest(earliest, ask_at ?? pace) ?? earliest);
+    if (free && earliest !== undefined) times.push(latest(earliest, probe_at ?? pace) ?? earliest);
   }
   const set = { slots: next, next_batch, ...breaker, ...(pace !== undefined && { next_batch_at: pace }) };
   return {

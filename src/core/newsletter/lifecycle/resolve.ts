@@ -165,7 +165,7 @@ async function resend(
 ): Promise<readonly (number | undefined)[]> {
   const wanted = group.filter(({ meant, stale }) => meant.length > 0 || stale);
   const claimed = await Promise.all(wanted.map(({ batch }) => claimIdle(batch, deps)));
-  if (claimed.some((lease) => lease !== undefined)) await markOpen(decision.email.email_id, deps, deps.limits.claim_ms);
+  if (claimed.some(Boolean)) await markOpen(decision.email.email_id, deps, deps.limits.resolve_lease_ms);
   return Promise.all(claimed.map((lease, i) => lease && resendClaimed(lease, wanted[i]?.meant ?? [], decision, deps)));
 }
 
@@ -173,7 +173,7 @@ async function claimIdle(batch: Batch, deps: ResolveDeps): Promise<BatchLease | 
   if (batch.status === 'submitting' && isLeased(batch, deps.clock())) return undefined;
   // The mark comes before what it tells of: who is interrupted in between leaves the rest to a sender.
   const set = { status: 'submitting', resent: true, claim_id: deps.newId() } as const;
-  return Lease.take(batch, { set, remove: ['not_before'] }, batchLease(batch, deps.limits.claim_ms, deps));
+  return Lease.take(batch, { set, remove: ['not_before'] }, batchLease(batch, deps.limits.resolve_lease_ms, deps));
 }
 
 async function resendClaimed(

@@ -46,13 +46,13 @@ export const DEFAULT_JOB_LIMITS = {
   /** What is left of an invocation after a call, so that its outcome can be recorded or queued. */
   record_reserve_ms: 20_000,
   /** A sender without a sign of life within this time has crashed. With the clock's minute that is noticed within 90 s. */
-  sender_claim_ms: 20_000,
+  sender_lease_ms: 20_000,
   /** The time between two signs of life of a sender, also while a call hangs. */
   renew_ms: 5_000,
   /** A preparation without a sign of life within this time has crashed; longer than a write takes (lease.ts). */
   lease_ms: 30_000,
   /** How long an operator's decision takes a batch. */
-  claim_ms: 2 * MINUTE,
+  resolve_lease_ms: 2 * MINUTE,
   /** A call that is not answered within this time gives the slot of its batch to another one, once per sender. */
   hang_ms: 3_000,
   /** A message that nobody answered within this time is sent again, the first time and later. */

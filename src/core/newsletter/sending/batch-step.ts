@@ -1,5 +1,5 @@
 import { placesOf } from '../accounting/chunk-changes.ts';
-import { askAt, type HoldCause, NO_REFUSALS } from '../lifecycle/holds.ts';
+import { type HoldCause, NO_REFUSALS, probeAt } from '../lifecycle/holds.ts';
 import { type Batch, type ChunkState, RECIPIENT_STATES, type Suspects } from '../model/batch.ts';
 import type { Email } from '../model/email.ts';
 import { JOB_RETRY_SETTINGS, type JobLimits } from '../model/job-limits.ts';
@@ -7,12 +7,12 @@ import type { Refusal } from '../model/provider.ts';
 
 /**
  * What a sender knows of its batch: the rows as they were read last, and what its calls have shown. The email's breaker
- * (lifecycle/holds.ts) lets one sender at a time probe while the email holds: `asks` says that this sender does.
+ * (lifecycle/holds.ts) lets one sender at a time probe while the email holds: `probing` says that this sender does.
  */
 export interface Sending {
   readonly email: Email;
   readonly batch: Batch;
-  readonly states: readonly ChunkState[];
+  readonly chunks: readonly ChunkState[];
   readonly slot: string;
   readonly refused: RefusedRecipients;
   /** Refusals of whole calls in a row. */
@@ -20,7 +20,7 @@ export interface Sending {
   /** Calls without an answer, in a row. */
   readonly unanswered: number;
   /** The email holds, and this sender makes the probe. */
-  readonly asks: boolean;
+  readonly probing: boolean;
   /** A call hung for so long that another batch got the slot: this sender ends when the call has. */
   readonly gave_slot_away: boolean;
   /** The provider has answered a call, since the batch has its slot or since the last pause. */
@@ -61,12 +61,12 @@ export function begun(email: Email, batch: Batch, slot: string): Omit<Sending, '
   const { since = '', given_at = since } = email.slots[slot] ?? {};
   return {
     email,
-    states: [],
+    chunks: [],
     slot,
     refused: storedRefused(email, batch.suspects, given_at),
     provider_failures: batch.provider_failures ?? 0,
     unanswered: email.silence?.calls ?? 0,
-    asks: askAt(email) !== undefined,
+    probing: probeAt(email) !== undefined,
     gave_slot_away: false,
     was_answered: false,
   };
@@ -98,28 +98,28 @@ export function openPlaces(
 }
 
 /** The next chunk that has somebody to send to. */
-export function nextOpen({ states }: Pick<Sending, 'states'>, number: number): ChunkState | undefined {
-  return states.find(({ chunk, states: codes }) => chunk > number && codes.includes(RECIPIENT_STATES.pending));
+export function nextOpen({ chunks }: Pick<Sending, 'chunks'>, number: number): ChunkState | undefined {
+  return chunks.find(({ chunk, states: codes }) => chunk > number && codes.includes(RECIPIENT_STATES.pending));
 }
 
 /**
  * Entries of a call at most. While calls get no answer, a probe has one, as its recipients may become uncertain. While
  * events alone tell of refusals, it has as many as make an email hold: more would show no more.
  */
-export function mostPerCall({ email: { silence, hold }, asks }: Sending, limits: JobLimits): number {
+export function mostPerCall({ email: { silence, hold }, probing }: Sending, limits: JobLimits): number {
   if (silence?.until !== undefined) return 1;
-  return Math.min(limits.chunk_size, asks && hold?.late ? limits.refused_recipients : limits.chunk_size);
+  return Math.min(limits.chunk_size, probing && hold?.late ? limits.refused_recipients : limits.chunk_size);
 }
 
 /** In their order, but a probe begins further on than the one before it: the same recipients may be the bad ones. */
-export function inTurn<T>(all: readonly T[], { asks, email: { hold } }: Sending, step: number): readonly T[] {
-  const from = asks && hold !== undefined && all.length > 0 ? (hold.asked * step) % all.length : 0;
+export function inTurn<T>(all: readonly T[], { probing, email: { hold } }: Sending, step: number): readonly T[] {
+  const from = probing && hold !== undefined && all.length > 0 ? (hold.asked * step) % all.length : 0;
   return from === 0 ? all : [...all.slice(from), ...all.slice(0, from)];
 }
 
 /** Where the refusals came by events, an acceptance shows nothing: the email goes on holding until events come. */
-export function toldLater({ asks, email: { hold } }: Sending, now: Date): Stop | undefined {
-  if (!asks || !hold?.late) return undefined;
+export function toldLater({ probing, email: { hold } }: Sending, now: Date): Stop | undefined {
+  if (!probing || !hold?.late) return undefined;
   const { ask_at: _, asked: __, since: ___, ...cause } = hold;
   return holdNow(cause, now);
 }
@@ -143,7 +143,7 @@ export interface RefusedRecipients {
 export type RefusedPlaces = readonly (readonly [n: number, refusal: Refusal])[];
 
 /** What decides whether everybody is refused. */
-type Known = Pick<Sending, 'email' | 'batch' | 'states' | 'refused'>;
+type Known = Pick<Sending, 'email' | 'batch' | 'chunks' | 'refused'>;
 
 type Limit = Pick<JobLimits, 'refused_recipients'>;
 
@@ -221,7 +221,7 @@ export const areAll = (refused: RefusedRecipients, { refused_recipients }: Limit
 export function holdForAll(places: RefusedPlaces, known: Known, limits: Limit): HoldCause | undefined {
   for (const [, { class: kind, reason, message = reason }] of places) {
     const isSender = kind === 'unverified';
-    const isAccepted = known.states.some(({ states }) => states.includes(RECIPIENT_STATES.submitted));
+    const isAccepted = known.chunks.some(({ states }) => states.includes(RECIPIENT_STATES.submitted));
     const least = isSender && !isAccepted ? 1 : limits.refused_recipients;
     if (countOf(reason, known) >= least) return everybody({ for: isSender ? 'sender' : 'refused', reason, message });
   }

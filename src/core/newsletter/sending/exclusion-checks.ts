@@ -15,7 +15,7 @@ import { nextOpen, type Sending, type Stop } from './batch-step.ts';
 import type { LateExclusions, SendDeps } from './send-deps.ts';
 
 interface CheckedBatch {
-  readonly known: Pick<Sending, 'email' | 'states'>;
+  readonly known: Pick<Sending, 'email' | 'chunks'>;
   readonly deps: Pick<SendDeps, 'clock' | 'exclusions'>;
   storage<T>(what: string, run: () => Promise<T>): Promise<T>;
   readonly reader: Pick<RecipientReader, 'chunkAtHand'>;
@@ -137,7 +137,7 @@ export function createLateExclusions(
 
 /** Whose recipients are read. */
 interface ReadBatch {
-  readonly known: Pick<Sending, 'batch' | 'states'>;
+  readonly known: Pick<Sending, 'batch' | 'chunks'>;
   readonly deps: SendDeps;
   storage<T>(what: string, run: () => Promise<T>): Promise<T>;
 }
@@ -183,7 +183,7 @@ export class RecipientReader {
   get unreadable(): Stop | undefined {
     const [why] = this.#unreadable.values();
     if (why === undefined) return undefined;
-    const lost = this.#held.known.states.filter(({ chunk }) => this.isUnreadable(chunk));
+    const lost = this.#held.known.chunks.filter(({ chunk }) => this.isUnreadable(chunk));
     const count = lost.reduce((sum, { states }) => sum + placesOf(states, RECIPIENT_STATES.pending).length, 0);
     return {
       kind: 'fail',
@@ -225,7 +225,7 @@ export class RecipientReader {
   #lastToRead(from: number): number {
     const { known, deps } = this.#held;
     const end = from + deps.limits.read_ahead;
-    const open = known.states.filter((state) => state.chunk < end && state.states.includes(RECIPIENT_STATES.pending));
+    const open = known.chunks.filter((state) => state.chunk < end && state.states.includes(RECIPIENT_STATES.pending));
     return Math.max(from, ...open.map(({ chunk }) => chunk));
   }
 }

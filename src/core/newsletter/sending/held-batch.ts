@@ -63,7 +63,7 @@ export class HeldBatch {
   }
 
   /** What the sender has learned. */
-  note(learned: Partial<Omit<Sending, 'batch' | 'states' | 'slot'>>): void {
+  note(learned: Partial<Omit<Sending, 'batch' | 'chunks' | 'slot'>>): void {
     this.#sending = { ...this.#sending, ...learned };
   }
 
@@ -73,7 +73,7 @@ export class HeldBatch {
   async reload(): Promise<void> {
     const { email_id, batch_id, chunks } = this.#lease.row;
     const states = await this.storage('read the states of a batch', () => this.deps.chunks.states(email_id, batch_id));
-    this.#sending = { ...this.#sending, states: states.slice(0, chunks) };
+    this.#sending = { ...this.#sending, chunks: states.slice(0, chunks) };
   }
 
   async reloadState(key: ChunkKey): Promise<ChunkState> {
@@ -92,8 +92,8 @@ export class HeldBatch {
   }
 
   keep(state: ChunkState): void {
-    const states = this.#sending.states.map((known) => (known.chunk === state.chunk ? state : known));
-    this.#sending = { ...this.#sending, states };
+    const chunks = this.#sending.chunks.map((known) => (known.chunk === state.chunk ? state : known));
+    this.#sending = { ...this.#sending, chunks };
   }
 
   /** Writes the counts at an interval and not for each chunk: readers see progress, and most chunks cost a write less. */
@@ -118,9 +118,9 @@ export class HeldBatch {
       return false;
     }
     const { clock } = this.deps;
-    const { batch, states, refused, provider_failures } = this.known;
-    const provider_id = batch.provider_id ?? firstMessageId(states);
-    const counted = countChunks(states);
+    const { batch, chunks, refused, provider_failures } = this.known;
+    const provider_id = batch.provider_id ?? firstMessageId(chunks);
+    const counted = countChunks(chunks);
     const { pending, ...done } = counted.counts;
     const progress = withSample(
       batch.progress,
@@ -158,7 +158,7 @@ export class HeldBatch {
   }
 
   /** Renews the lease at an interval, also during a call, a pause or a repetition. @returns ends that */
-  keepClaim(): () => void {
+  keepLease(): () => void {
     return this.deps.repeat(this.deps.limits.renew_ms, () => this.#alone(() => this.#renew()));
   }
 
@@ -166,7 +166,7 @@ export class HeldBatch {
   async #renew(): Promise<void> {
     const { clock, limits } = this.deps;
     const { row } = this.#lease;
-    const isYoung = leaseLeftMs(row, clock()) > limits.sender_claim_ms - limits.renew_ms;
+    const isYoung = leaseLeftMs(row, clock()) > limits.sender_lease_ms - limits.renew_ms;
     if (row.claim_id === undefined || isYoung) return;
     if (!(await this.#lease.tryChange({ set: {} })) && !this.#lease.lost) this.#is_outdated = true;
   }
@@ -192,8 +192,8 @@ export class HeldBatch {
       this.#checked_at = at;
       this.note({ email });
     }
-    const { email, asks, slot, batch } = this.known;
-    if (email.cancelled_at === undefined && ((stopsAll(email) && !asks) || !(await this.#isAllowed()))) return false;
+    const { email, probing, slot, batch } = this.known;
+    if (email.cancelled_at === undefined && ((stopsAll(email) && !probing) || !(await this.#isAllowed()))) return false;
     return isWanted(email, slot, batch.batch_id);
   }
 

@@ -2,7 +2,7 @@ import { changeUntil } from '../../model/changes.ts';
 import { applyOutcome, failPending } from '../accounting/chunk-changes.ts';
 import { changeState, refreshBatch } from '../accounting/counts.ts';
 import { advance, reopen } from '../lifecycle/advance.ts';
-import { afterAnswer, afterSilence, askAt } from '../lifecycle/holds.ts';
+import { afterAnswer, afterSilence, probeAt } from '../lifecycle/holds.ts';
 import type { ResolveDeps } from '../lifecycle/resolve.ts';
 import type { ChunkKey, ChunkState } from '../model/batch.ts';
 import type { Email } from '../model/email.ts';
@@ -69,7 +69,7 @@ async function noteAnswered(answers: readonly EntryAnswer[], held: HeldBatch): P
   if (next(held.known.email) === undefined) return;
   await changeEmail(held, next);
   const { email } = held.known;
-  held.note({ asks: askAt(email) !== undefined });
+  held.note({ probing: probeAt(email) !== undefined });
   // While the email held, its other slots were empty: batches get them now.
   await held.storage('give the free slots', () => advance(email.email_id, held.deps));
 }
@@ -100,7 +100,7 @@ export async function failRefused(held: HeldBatch): Promise<void> {
   const refused = refusedSince(email, known.refused);
   held.note({ email, refused: noRefused(refused) });
   if (areAll(refused, deps.limits)) return;
-  for (const state of known.states) {
+  for (const state of known.chunks) {
     const reasons = refusedIn(refused, state);
     if (reasons.size === 0) continue;
     const failed = await held.storage('end recipients that were refused for themselves', () =>

@@ -2,7 +2,7 @@ import { isLeased, LEASE, Lease } from '../../model/changes.ts';
 import { isoAfter } from '../../model/time.ts';
 import { acceptUncertain, placesOf } from '../accounting/chunk-changes.ts';
 import { passOn } from '../lifecycle/advance.ts';
-import { askAt, NOT_ALLOWED, waitsUntil } from '../lifecycle/holds.ts';
+import { NOT_ALLOWED, probeAt, waitsUntil } from '../lifecycle/holds.ts';
 import { batchLease } from '../lifecycle/plan-slots.ts';
 import { type Batch, type ChunkState, placeInBatch, RECIPIENT_STATES } from '../model/batch.ts';
 import { hadFirst, SENT_AGAIN, showsMail } from '../model/batch-events.ts';
@@ -41,7 +41,7 @@ export async function sendBatch(message: BatchMessage, deps: SendDeps): Promise<
   if (!(held instanceof HeldBatch)) return { result: held };
   const { email_id, batch_id } = message;
   deps.log.info(`Sending batch ${batch_id} for email ${email_id}`, { email_id, batch_id });
-  const stopKeeping = held.keepClaim();
+  const stopKeeping = held.keepLease();
   try {
     await held.reload();
     if (held.known.batch.resent) await acceptFromEvents(held);
@@ -84,33 +84,34 @@ async function openBatch(message: BatchMessage, deps: SendDeps): Promise<HeldBat
   const isCancelled = email.cancelled_at !== undefined;
   const waits = !isCancelled && batch?.status === 'pending' && waitsUntil(batch, clock(), limits) > now;
   const open = isCancelled ? batch?.status !== 'submitted' : ['pending', 'submitting'].includes(batch?.status ?? '');
-  const holds = !isCancelled && (askAt(email) ?? '') > now;
-  if (batch === undefined || !open || waits || holds || !isWanted(email, slot, batch_id)) {
+  const waitsForProbe = !isCancelled && (probeAt(email) ?? '') > now;
+  if (batch === undefined || !open || waits || waitsForProbe || !isWanted(email, slot, batch_id)) {
     await passOn({ slot, batch_id }, email_id, deps);
     return 'halted';
   }
   const content = await storage('read the content', () => emails.content(email_id));
   if (content === undefined) throw new Error(`The email ${email_id} has no content.`);
-  const ask = () => foreignSenders(content.newsletter, newsletters);
-  if (!isCancelled && (await storage('read senders', ask)).length > 0) {
+  const foreign = () => foreignSenders(content.newsletter, newsletters);
+  if (!isCancelled && (await storage('read senders', foreign)).length > 0) {
     await passOn({ slot, batch_id, hold: NOT_ALLOWED }, email_id, deps);
     return 'halted';
   }
+  // Its events show when the provider no longer refuses everybody late.
   const watched = email.hold?.late;
   const claim: Change<Batch> = {
     set: { status: 'submitting', claim_id: newId(), ...(watched && { watched }) },
     remove: batch.watched && !watched ? ['not_before', 'watched'] : ['not_before'],
   };
-  const port = batchLease(batch, limits.sender_claim_ms, deps);
+  const port = batchLease(batch, limits.sender_lease_ms, deps);
   const lease = await storage('claim a batch', () => Lease.take(batch, claim, port));
   return lease === undefined ? 'duplicate' : new HeldBatch({ email, read_at, content, lease, slot }, deps);
 }
 
 async function sendPass(held: HeldBatch): Promise<Stop | undefined> {
-  for (const { email_id, batch_id, chunk, version } of inTurn(held.known.states, held.known, 1)) {
+  for (const { email_id, batch_id, chunk, version } of inTurn(held.known.chunks, held.known, 1)) {
     const stop = await sendChunk({ email_id, batch_id, chunk }, held);
     if (stop !== undefined) return stop;
-    const changed = held.known.states.some((state) => state.chunk === chunk && state.version !== version);
+    const changed = held.known.chunks.some((state) => state.chunk === chunk && state.version !== version);
     if (changed) await held.saveInTime();
   }
   return undefined;
@@ -150,10 +151,10 @@ async function finishBatch(held: HeldBatch): Promise<Stop | undefined> {
  * the bits. So one of the two sees what the other has written.
  */
 async function acceptFromEvents(held: HeldBatch): Promise<void> {
-  const { batch, states } = held.known;
+  const { batch, chunks } = held.known;
   const { email_id, batch_id, resent } = batch;
   const { events } = held.deps;
-  const open = states.filter(({ states: codes }) => resent || codes.includes(RECIPIENT_STATES.uncertain));
+  const open = chunks.filter(({ states: codes }) => resent || codes.includes(RECIPIENT_STATES.uncertain));
   if (open.length === 0) return;
   const { bits } = await held.storage('read the events of a batch', () => events.read(email_id, batch_id));
   for (const state of open) {
@@ -171,11 +172,11 @@ export function stepAtEnd(
   now: Date,
   limits: JobLimits,
 ): Stop | { readonly kind: 'fail-refused' } | undefined {
-  const readable = sending.states.filter(({ chunk }) => !isUnreadable(chunk));
+  const readable = sending.chunks.filter(({ chunk }) => !isUnreadable(chunk));
   const [until] = readable.flatMap((state) => timesOf(state, sending, now, limits)).sort();
   if (until !== undefined) return { kind: 'wait', until };
-  const { states, refused, email } = sending;
-  if (!states.some((state) => refusedIn(refused, state).size > 0)) return undefined;
+  const { chunks, refused, email } = sending;
+  if (!chunks.some((state) => refusedIn(refused, state).size > 0)) return undefined;
   // Whether everybody is refused, other batches have to show first.
   if (!isTold(refused)) return { kind: 'aside' };
   const { for: why, reason = '', message = reason } = email.hold ?? {};
@@ -197,8 +198,8 @@ function timesOf(state: ChunkState, { batch, refused }: Sending, now: Date, limi
 }
 
 /** The batch fails where recipients have used up their tries: only an operator's retry sends to them. */
-export function givenUp({ states, batch }: Sending, limits: JobLimits): Stop | undefined {
-  const reasons = states.flatMap((state) =>
+export function givenUp({ chunks, batch }: Sending, limits: JobLimits): Stop | undefined {
+  const reasons = chunks.flatMap((state) =>
     placesOf(state.states, RECIPIENT_STATES.pending)
       .filter((n) => hasUsedUpTries(state, n, batch, limits))
       .map((n) => state.reasons[n] ?? 'refused'),

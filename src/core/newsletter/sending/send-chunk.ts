@@ -90,15 +90,15 @@ async function ownMails(held: HeldBatch): Promise<number | Stop> {
   const until = nextDay(clock());
   const ends = until.getTime() - clock().getTime() < limits.call_timeout_ms + SLACK_MS;
   if (ends) return { kind: 'wait', until: until.toISOString() };
-  const wanted = held.known.states.reduce((sum, state) => sum + pendingIn(state), 0);
+  const wanted = held.known.chunks.reduce((sum, state) => sum + pendingIn(state), 0);
   const allowed = await held.storage('reserve mails of a domain', async () => held.warmed?.allowed(wanted, clock()));
   if (allowed === undefined || allowed > 0) return allowed ?? Number.POSITIVE_INFINITY;
   await held.save({ set: { fallback_sending_domain: true } });
   return Number.POSITIVE_INFINITY;
 }
 
-function stateOf({ known: { states, batch } }: HeldBatch, { chunk }: ChunkKey): ChunkState {
-  const state = states.find((known) => known.chunk === chunk);
+function stateOf({ known: { chunks, batch } }: HeldBatch, { chunk }: ChunkKey): ChunkState {
+  const state = chunks.find((known) => known.chunk === chunk);
   if (state === undefined) throw new Error(`Chunk ${chunk} of batch ${batch.batch_id} has no state.`);
   return state;
 }

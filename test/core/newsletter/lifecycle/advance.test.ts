@@ -128,12 +128,12 @@ describe('the slots of an email', () => {
       if (batch !== undefined) await world.tables.batches.change(batch, { set: { status: 'submitting', claim_until } });
     };
     for (let renewed = 0; renewed < 20; renewed++) {
-      await claimed(isoAfter(world.now, world.limits.sender_claim_ms));
+      await claimed(isoAfter(world.now, world.limits.sender_lease_ms));
       world.advance(world.limits.renew_ms);
       await runClock(world.deps());
     }
     expect(world.sends, 'it is alive').toHaveLength(1);
-    world.advance(world.limits.sender_claim_ms);
+    world.advance(world.limits.sender_lease_ms);
     await runClock(world.deps());
     expect(world.sends).toHaveLength(2);
     expect(world.counted).toEqual(['stalled']);
@@ -147,9 +147,9 @@ describe('the slots of an email', () => {
     await advance('email-1', world.deps());
     for (let deaths = 1; deaths <= 3; deaths++) {
       const batch = await world.tables.batches.read('email-1', '00000');
-      const claim_until = isoAfter(world.now, world.limits.sender_claim_ms);
+      const claim_until = isoAfter(world.now, world.limits.sender_lease_ms);
       if (batch !== undefined) await world.tables.batches.change(batch, { set: { status: 'submitting', claim_until } });
-      world.advance(world.limits.sender_claim_ms + 1_000);
+      world.advance(world.limits.sender_lease_ms + 1_000);
       await runClock(world.deps());
       expect(world.sends, 'the clock looks after the claim').toHaveLength(1 + deaths);
     }

@@ -4,7 +4,7 @@ import {
   afterHang,
   afterRefusals,
   afterSilence,
-  askAt,
+  probeAt,
 } from '../../../../src/core/newsletter/lifecycle/holds.ts';
 import type { Email } from '../../../../src/core/newsletter/model/email.ts';
 import { DEFAULT_JOB_LIMITS } from '../../../../src/core/newsletter/model/job-limits.ts';
@@ -16,23 +16,23 @@ const hold = { for: 'refused', asked: 3, since: iso(-60_000), ask_at: iso(0) } a
 
 describe('what an email learns of its provider', () => {
   it.each([
-    ['one call without an answer is an accident', {}, { unanswered: 1, asks: false }, { calls: 1 }],
+    ['one call without an answer is an accident', {}, { unanswered: 1, probing: false }, { calls: 1 }],
     [
       'two are a sign, also from two slots',
       { silence: { calls: 2 } },
-      { unanswered: 1, asks: false },
+      { unanswered: 1, probing: false },
       { calls: 2, probes: 0 },
     ],
     [
       'whoever asks meanwhile makes the pause longer',
       { silence: { calls: 2, probes: 4, until: iso(0) } },
-      { unanswered: 3, asks: true },
+      { unanswered: 3, probing: true },
       { calls: 3, probes: 5 },
     ],
   ])('%s', (_, columns, sender, silence) => {
     const { set } = afterSilence(email(columns), sender, T0, LIMITS);
     expect(set.silence).toMatchObject(silence);
-    expect(askAt(set) === undefined).toBe(!('probes' in silence));
+    expect(probeAt(set) === undefined).toBe(!('probes' in silence));
     expect((set.silence?.until ?? '') <= at(LIMITS.longest_hold_ms).toISOString()).toBe(true);
   });
 

@@ -119,7 +119,7 @@ describe('the preparation of an email', () => {
     expect(await world.email()).not.toHaveProperty('prepared');
     expect(world.sends).toEqual([]);
     // Storage is back: the same batches are made again, under the same numbers.
-    world.advance(world.limits.claim_ms + 1);
+    world.advance(world.limits.resolve_lease_ms + 1);
     expect(await startEmail('email-1', world.deps())).toEqual({ result: 'started' });
     expect((await world.batches()).map(({ batch_id }) => batch_id)).toEqual(['00000', '00001', '00002']);
   });
@@ -351,7 +351,7 @@ describe('the preparation of an email', () => {
     const late = startEmail('email-1', world.deps());
     await new Promise((resolve) => setImmediate(resolve));
     // The first one stands still for longer than its claim lasts; the second one does all of the work.
-    world.advance(world.limits.claim_ms + 1);
+    world.advance(world.limits.resolve_lease_ms + 1);
     world.onPage = () => {};
     await startEmail('email-1', world.deps());
     const before = await world.batches();

@@ -12,9 +12,9 @@ const HOLD = { for: 'refused', reason: 'rejected', asked: 0, since: TURN, ask_at
 
 /** A sender whose batch has one chunk; places of it that were refused for good. */
 function sending(codes: string, refused: readonly number[] = [], more: Partial<Sending> = {}, state = {}): Sending {
-  const states = [chunkState(codes, state)];
+  const chunks = [chunkState(codes, state)];
   const email = emailRow({ slots: { 0: { batch_id: '00000', since: TURN } } });
-  const known = { ...begun(email, batchFor(states), '0'), batch: batchFor(states), states };
+  const known = { ...begun(email, batchFor(chunks), '0'), batch: batchFor(chunks), chunks };
   const places = refused.map((n) => [n, REFUSAL] as const);
   return { ...known, refused: withRefused(known.refused, 0, places), ...more };
 }
@@ -57,6 +57,6 @@ describe('at the end of a pass', () => {
 
 it('a call is for who is pending, has tries left, and was neither tried in this pass nor refused', () => {
   const known = sending('....s', [1], {}, { tries: { 2: 7 } });
-  const [state] = known.states;
+  const [state] = known.chunks;
   expect(state && openPlaces(state, { tried: new Set([3]) }, known, DEFAULT_JOB_LIMITS)).toEqual([0]);
 });

@@ -41,7 +41,7 @@ async function sending(chunks: readonly string[], altered?: number) {
       sealed.chunk === altered ? { ...sealed, open: () => Promise.reject(new Error('altered')) } : sealed,
     );
   const deps = { ...world.deps(), exclusions, chunks: { ...store, readChunks } };
-  const lease = new Lease(batch, batchLease(batch, deps.limits.sender_claim_ms, deps));
+  const lease = new Lease(batch, batchLease(batch, deps.limits.sender_lease_ms, deps));
   const work = new HeldBatch(
     { email: emailRow(), read_at: world.now, content: emailContent(), lease, slot: '0' },
     deps,
