@@ -59,7 +59,7 @@ const PATH = v.record(v.string(), id);
 function served(
   route: AnyRoute,
   deps: RouteDeps,
-  audit: Parameters<typeof decideOnce>[3],
+  auditing: Parameters<typeof decideOnce>[3],
 ): Route<Caller> & Pick<AnyRoute, 'role'> {
   const { key, role, takes, max_bytes } = route;
   const isRead = key.startsWith('GET ');
@@ -71,7 +71,7 @@ function served(
     async handle({ caller, path, ...given }: Given<Caller, never, never>) {
       const asked = { caller, path: check(PATH, path), input: isRead ? given.query() : given.body() };
       if ('handle' in route) return { body: (await route.handle(asked, deps)) as object };
-      const decided = await decideOnce(await route.decide(asked, deps), key, asked, audit);
+      const decided = await decideOnce(await route.decide(asked, deps), key, asked, auditing);
       const shown = route.show === undefined ? decided.answer : route.show(decided as never, asked, deps);
       return { body: (await shown) as object };
     },

@@ -30,7 +30,7 @@ const LIMITS = {
   resolve_group: 1,
   /** Fewer are really bad. */
   refused_recipients: 4,
-  provider: { ...DEFAULT_JOB_LIMITS.provider, tries: 2 },
+  provider: { ...DEFAULT_JOB_LIMITS.provider, retries: 2 },
 };
 const MOST_BAD = LIMITS.refused_recipients - 1;
 
@@ -288,7 +288,7 @@ async function take(world: NewsletterWorld, action: Step): Promise<void> {
   else if (action.do === 'others') world.provider.sendOthers(action.which, world.time.now);
   else if (action.do === 'concurrency') world.limits = { ...world.limits, concurrency: 1 + (action.which % 2) };
   else if (action.do === 'tries')
-    world.limits = { ...world.limits, provider: { ...world.limits.provider, tries: action.which % 7 } };
+    world.limits = { ...world.limits, provider: { ...world.limits.provider, retries: action.which % 7 } };
   else if (world.members.count > 0) world.unsubscribe(action.which % world.members.count);
 }
 

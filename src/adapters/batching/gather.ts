@@ -127,7 +127,7 @@ function batches<I, O>(
   return result.map(({ entries }) => entries);
 }
 
-/** The sends of a worker that have no answer yet: while there are some, outcomes wait for theirs (gather.ts). */
+/** The sends of a worker that have no answer yet: while there are some, outcomes wait for theirs. */
 export class SendsUnderWay {
   #count = 0;
   #end: PromiseWithResolvers<void> | undefined;

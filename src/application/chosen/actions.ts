@@ -84,22 +84,21 @@ export function tryAction(chosen: ChosenAction, { rows, lanes, records, ...deps 
 
 const DONE: readonly Results[number]['result'][] = ['queued', 'cancelled', 'given_up'];
 
-/** A row that is not as it was shown is not read at all, and thus neither changed nor queued. */
+/** A row that is not as it was shown counts as not there, and is thus neither changed nor queued. */
 async function perform({ shown = {}, ...chosen }: ChosenAction, run_id: string, deps: ActionDeps): Promise<Acted> {
   const changed = new Set<string>();
-  const found = new Map<string, NotificationRow>();
+  const dead = new Map<string, NotificationRow>();
   const read: typeof deps.rows.read = async (log_id) => {
     const row = await deps.rows.read(log_id);
-    if (row !== undefined && stateOf(row, deps.clock()) === 'dead') found.set(log_id, row);
+    if (row !== undefined && stateOf(row, deps.clock()) === 'dead') dead.set(log_id, row);
     if (row === undefined || !Object.hasOwn(shown, log_id) || shown[log_id] === row.updated_at) return row;
     changed.add(log_id);
     return undefined;
   };
   const { results, messages } = await performOn(chosen, run_id, { ...deps, rows: { ...deps.rows, read } });
-  const dead = results.flatMap(({ log_id, result }) => (DONE.includes(result) ? (found.get(log_id) ?? []) : []));
   return {
     messages,
-    dead,
+    dead: results.flatMap(({ log_id, result }) => (DONE.includes(result) ? (dead.get(log_id) ?? []) : [])),
     results: results.map((result) =>
       changed.has(result.log_id) ? { log_id: result.log_id, result: 'refused', because: CHANGED } : result,
     ),

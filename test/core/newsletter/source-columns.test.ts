@@ -6,7 +6,7 @@ import { candidate, JobWorld } from '../../support/newsletter/job-world.ts';
 
 /** An email of two batches: the first one was sent, the provider refused the second one. */
 async function partiallySent(): Promise<JobWorld> {
-  const once = { ...DEFAULT_JOB_LIMITS.provider, tries: 0 };
+  const once = { ...DEFAULT_JOB_LIMITS.provider, retries: 0 };
   const world = await JobWorld.of({ segment: 'status:free' }, {}, { provider: once });
   world.give([0, 1, 2, 3, 4].map((n) => candidate(n, { name: `Reader ${n}` })));
   await startEmail('email-1', world.deps());

@@ -6,11 +6,12 @@ import { movedQueue } from '../../model/work-index.ts';
 /**
  * The state machine of a row, as docs/architecture.md draws it, in three files: claims (into `sending`), settlements (out
  * of it), and what moves a row without an attempt. Each function is what one event writes, and decides nothing. Under
- * which condition it is written is a Guard (src/core/model/row-change.ts). How a foreign row enters the machine
+ * which condition it is written is a Guard (src/core/model/row-change.ts). A plain message claims a due row by the same
+ * change as one statement, in src/adapters/dynamodb/delivery/delivery-stores.ts. How a foreign row enters the machine
  * stands in src/core/indexing/index-plan.ts.
  */
 
-/** A worker's claim. A plain message of a row that is due claims it by the same change, as one statement. */
+/** A worker's claim. */
 export interface ClaimTerms {
   readonly now: Date;
   readonly until: string;

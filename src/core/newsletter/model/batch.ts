@@ -132,7 +132,7 @@ export interface ProgressSample {
 
 export const batchId = (sequence: number): string => String(sequence).padStart(5, '0');
 
-/** Most recipients of a chunk: one call to SES, one item, one checkpoint. */
+/** Most recipients of a chunk, which is one item and one checkpoint; a call takes at most one chunk. */
 export const CHUNK_SIZE = 50;
 
 /** Days for which the addresses of recipients are kept where the stage says nothing else. */

@@ -8,7 +8,7 @@ import type { JobLog } from './ports.ts';
 /** Tries and pauses of one kind of failure. The pause doubles with each try. */
 export interface Tries {
   /** Repetitions after the first try. */
-  readonly tries: number;
+  readonly retries: number;
   readonly first_ms: number;
   /** Longest pause between two tries. */
   readonly longest_ms: number;
@@ -23,10 +23,10 @@ export const UNCERTAIN_MINUTES = 15;
 
 /** A stage sets the retries (batch-sending-service-job.md, リトライ仕様) and the concurrency. */
 export const DEFAULT_JOB_LIMITS = {
-  storage_before_sending: { tries: 10, first_ms: 2_000, longest_ms: 10 * MINUTE, within_ms: 10 * MINUTE },
-  storage_after_sending: { tries: 20, first_ms: 2_000, longest_ms: 30 * MINUTE, within_ms: 30 * MINUTE },
-  provider: { tries: 6, first_ms: 10_000, longest_ms: 320_000, within_ms: Number.POSITIVE_INFINITY },
-  provider_overloaded: { tries: 30, first_ms: 10_000, longest_ms: 5 * MINUTE, within_ms: Number.POSITIVE_INFINITY },
+  storage_before_sending: { retries: 10, first_ms: 2_000, longest_ms: 10 * MINUTE, within_ms: 10 * MINUTE },
+  storage_after_sending: { retries: 20, first_ms: 2_000, longest_ms: 30 * MINUTE, within_ms: 30 * MINUTE },
+  provider: { retries: 6, first_ms: 10_000, longest_ms: 320_000, within_ms: Number.POSITIVE_INFINITY },
+  provider_overloaded: { retries: 30, first_ms: 10_000, longest_ms: 5 * MINUTE, within_ms: Number.POSITIVE_INFINITY },
   concurrency: EMAIL_CONCURRENCY,
   batch_size: BATCH_SIZE,
   chunk_size: CHUNK_SIZE,
@@ -138,16 +138,16 @@ export type JobRetries = Configured<typeof JOB_RETRY_SETTINGS>;
 export const SOURCE_RETRIES: JobRetries = /* @__PURE__ */ standardsOf(JOB_RETRY_SETTINGS);
 
 export function withRetries(limits: JobLimits, retries: JobRetries): JobLimits {
-  const storage = (tries: number, minutes: number): Tries => ({
-    tries,
+  const storage = (most: number, minutes: number): Tries => ({
+    retries: most,
     first_ms: 1_000 * retries.storage_pause_seconds,
     longest_ms: minutes * MINUTE,
     within_ms: minutes * MINUTE,
   });
   const first_ms = 1_000 * retries.provider_pause_seconds;
-  const provider = (given: Tries, tries: number): Tries => ({
+  const provider = (given: Tries, most: number): Tries => ({
     ...given,
-    tries,
+    retries: most,
     first_ms,
     longest_ms: Math.max(given.longest_ms, first_ms),
   });
@@ -220,7 +220,7 @@ export async function retryStorage<T>(
       // (docs/decisions/newsletters/calls-and-outcomes.md#0184).
       const wait = Math.min(pauseAfter(made, tries), rest);
       const name = error instanceof Error ? error.name : 'unknown error';
-      if (made > tries.tries || rest <= 0 || wait > left_ms()) {
+      if (made > tries.retries || rest <= 0 || wait > left_ms()) {
         log.error(`[BULK_EMAIL_DB_RETRY] Gave up: could not ${what} in ${made} tries`, { error: name });
         throw new StorageUnavailableError(`Storage was unavailable: could not ${what} in ${made} tries.`, {
           cause: error,

@@ -23,7 +23,7 @@ export interface Sending {
   readonly probing: boolean;
   /** A call hung for so long that another batch got the slot: this sender ends when the call has. */
   readonly gave_slot_away: boolean;
-  /** The provider has answered a call, since the batch has its slot or since the last pause. */
+  /** A call was answered entry by entry, since the batch has its slot or the last pause: a refused one does not count. */
   readonly was_answered: boolean;
 }
 
@@ -82,7 +82,7 @@ export function hasUsedUpTries(
   { tries_before = 0 }: Pick<Batch, 'tries_before'>,
   { provider }: Pick<JobLimits, 'provider'>,
 ): boolean {
-  return (tries[n] ?? 0) - tries_before > provider.tries;
+  return (tries[n] ?? 0) - tries_before > provider.retries;
 }
 
 /** Whom of the chunk a call may have now, by place. */

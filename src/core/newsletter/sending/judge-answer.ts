@@ -110,7 +110,7 @@ function judgeRefusal(refusal: Refusal, given: CallGiven): Judgement {
       const tries = refusal.class === 'overloaded' ? limits.provider_overloaded : limits.provider;
       const failures = provider_failures + 1;
       const until = new Date(now.getTime() + pauseAfter(failures, tries)).toISOString();
-      const step: Stop = failures > tries.tries ? { kind: 'fail', refusal } : { kind: 'wait', until };
+      const step: Stop = failures > tries.retries ? { kind: 'fail', refusal } : { kind: 'wait', until };
       return { ...all, provider_failures: failures, step };
     }
     case 'throttled':

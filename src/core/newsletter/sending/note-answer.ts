@@ -120,7 +120,7 @@ export async function changeEmail(
   const { row, changed } = await changeUntil(
     () => held.storage('read the email', () => emails.read(email.email_id)),
     next,
-    (was, change) => held.storage('note whether calls are answered', () => emails.change(was, change)),
+    (was, change) => held.storage('change the email', () => emails.change(was, change)),
     { from: email },
   );
   held.note({ email: changed ?? row ?? held.known.email });

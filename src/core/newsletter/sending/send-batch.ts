@@ -48,7 +48,7 @@ export async function sendBatch(message: BatchMessage, deps: SendDeps): Promise<
     for (;;) {
       const halted = await sendPass(held);
       const stop = halted ?? (await finishBatch(held));
-      // The wait concerns this batch alone, for single recipients or after one refused call, so another may use the slot.
+      // Its wait alone: for single recipients, or a call refused after others were answered. Another may use the slot.
       const isAlone = stop?.kind === 'wait' && stop.hold === undefined && (!halted || held.known.was_answered);
       const givesWay = isAlone && (await canGiveWay(stop.until, held));
       if (stop?.kind === 'wait' && !givesWay && canPause(stop, held)) {

@@ -20,13 +20,13 @@ it('a stage may change each of them, and nothing else', () => {
   expect(limits).toEqual({
     ...DEFAULT_JOB_LIMITS,
     refused_recipients: 20,
-    storage_before_sending: { tries: 1, first_ms: 5_000, longest_ms: 120_000, within_ms: 120_000 },
-    storage_after_sending: { tries: 3, first_ms: 5_000, longest_ms: 240_000, within_ms: 240_000 },
+    storage_before_sending: { retries: 1, first_ms: 5_000, longest_ms: 120_000, within_ms: 120_000 },
+    storage_after_sending: { retries: 3, first_ms: 5_000, longest_ms: 240_000, within_ms: 240_000 },
     // The first pause is never cut off.
-    provider: { ...DEFAULT_JOB_LIMITS.provider, tries: 6, first_ms: 400_000, longest_ms: 400_000 },
+    provider: { ...DEFAULT_JOB_LIMITS.provider, retries: 6, first_ms: 400_000, longest_ms: 400_000 },
     provider_overloaded: {
       ...DEFAULT_JOB_LIMITS.provider_overloaded,
-      tries: 7,
+      retries: 7,
       first_ms: 400_000,
       longest_ms: 400_000,
     },

@@ -67,7 +67,7 @@ describe('a batch in its slot', () => {
     await world.chunks.store.put([{ chunk: chunkOf(2), state: chunkState('..', { tries: { 0: 7, 1: 7 } }) }]);
     await world.tables.batches.put(batchFor([chunkState('..')], { status: 'failed' }));
     await world.tables.emails.change(await world.email(), { set: { status: 'failed', slots: {} } });
-    world.limits = { ...world.limits, provider: { ...world.limits.provider, tries: 2 } };
+    world.limits = { ...world.limits, provider: { ...world.limits.provider, retries: 2 } };
     await retryEmail('email-1', world.deps());
     expect(await sendBatch(MESSAGE, world.deps())).toMatchObject({ result: 'submitted', counts: { submitted: 2 } });
   });

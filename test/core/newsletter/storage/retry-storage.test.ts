@@ -59,7 +59,7 @@ describe('a storage call that fails', () => {
     ['before sending', storage_before_sending, 10, 10 * MINUTE],
     ['after sending', storage_after_sending, 20, 30 * MINUTE],
   ])('has the numbers of the source %s', async (_, tries, repetitions, within_ms) => {
-    expect(tries).toMatchObject({ tries: repetitions, first_ms: 2_000, within_ms });
+    expect(tries).toMatchObject({ retries: repetitions, first_ms: 2_000, within_ms });
     const { at } = await failFor(Number.POSITIVE_INFINITY, { ...tries, within_ms: Number.POSITIVE_INFINITY }, 1e12);
     expect(at).toHaveLength(repetitions + 1);
   });
