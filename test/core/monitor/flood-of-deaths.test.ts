@@ -15,7 +15,7 @@ const countOf = ({ subject }: Notice): number => Number(/(\d+) notification/.exe
 
 it.each([
   ['info', 40_000, { runs: 1, info: 10 }],
-  ['urgent', 1_000_000, { runs: 1, info: 10 }],
+  ['urgent', Math.min(1_000_000, MANY), { runs: 1, info: 10 }],
   // The rest of so many is told by later runs, of 1.6 million at least.
   ['info', MANY, { runs: Math.ceil(MANY / 1_600_000), info: 10 + MANY / 320_000 }],
 ] as const)(
