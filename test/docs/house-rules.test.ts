@@ -11,9 +11,9 @@ import { PROJECT_ROOT } from '../support/project-root.ts';
  * the console's second language; that of tools by the scenarios of ten million, whose measuring code was in tests.
  */
 const CEILINGS: Readonly<Record<string, number>> = {
-  'lines of the product': 86_189,
+  'lines of the product': 86_182,
   'lines of tools/ and examples/': 18_808,
-  'source files': 862,
+  'source files': 863,
 };
 
 const filesWith = (files: readonly string[], pattern: RegExp) =>

@@ -10,8 +10,9 @@ import { storageOf } from '../model/job-limits.ts';
 import type { Change } from '../model/ports.ts';
 import { foreignSenders } from '../model/senders.ts';
 import { WarmedMails } from '../warming/domain-warming.ts';
-import { begun, type Sending, suspectsOf } from './batch-step.ts';
+import { begun, type Sending } from './batch-step.ts';
 import { ExclusionChecks, RecipientReader } from './exclusion-checks.ts';
+import { suspectsOf } from './refused-recipients.ts';
 import type { SendDeps } from './send-deps.ts';
 
 /** Another sender took the batch over. */

@@ -3,7 +3,8 @@ import type { ChunkState } from '../model/batch.ts';
 import type { EntryOutcome } from '../model/email-message.ts';
 import { type JobLimits, pauseAfter } from '../model/job-limits.ts';
 import type { BulkAnswer, EntryAnswer, Refusal } from '../model/provider.ts';
-import type { RefusedPlaces, Step, Stop } from './batch-step.ts';
+import type { Step, Stop } from './batch-step.ts';
+import type { RefusedPlaces } from './refused-recipients.ts';
 
 /** What a provider's answer means for the recipients of the call, and for the sender. */
 export interface Judgement {

@@ -5,9 +5,10 @@ import { afterHang, afterRefusals, isAside, waitsUntil } from '../lifecycle/hold
 import { type Batch, batchId, type StateCounts } from '../model/batch.ts';
 import { BULK_EMAIL_SEND_FAILED } from '../model/email.ts';
 import type { Change } from '../model/ports.ts';
-import { countsByReason, holdForTold, holdNow, refusedSince, type Stop } from './batch-step.ts';
+import { holdNow, type Stop } from './batch-step.ts';
 import type { HeldBatch } from './held-batch.ts';
 import { changeEmail } from './note-answer.ts';
+import { countsByReason, holdForTold, refusedSince } from './refused-recipients.ts';
 
 export interface SendReport {
   readonly result:

@@ -10,20 +10,10 @@ import type { CallOutcome, SendMessage } from '../model/email-message.ts';
 import { retryStorage, StorageUnavailableError } from '../model/job-limits.ts';
 import type { Change } from '../model/ports.ts';
 import type { BulkAnswer, EntryAnswer } from '../model/provider.ts';
-import {
-  areAll,
-  holdForAll,
-  holdNow,
-  noRefused,
-  refusedIn,
-  refusedSince,
-  type Step,
-  type Stop,
-  toldLater,
-  withRefused,
-} from './batch-step.ts';
+import { holdNow, type Step, type Stop, toldLater } from './batch-step.ts';
 import { BatchLostError, type HeldBatch } from './held-batch.ts';
 import { isAccepted, type Judgement } from './judge-answer.ts';
+import { areAll, holdForAll, noRefused, refusedIn, refusedSince, withRefused } from './refused-recipients.ts';
 import type { SendDeps } from './send-deps.ts';
 
 /** What a call that is recorded changes for its email, its batch and its sender. */

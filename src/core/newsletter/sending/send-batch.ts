@@ -10,22 +10,11 @@ import type { SendMessage } from '../model/email-message.ts';
 import { type JobLimits, pauseAfter, storageOf } from '../model/job-limits.ts';
 import type { Change } from '../model/ports.ts';
 import { foreignSenders } from '../model/senders.ts';
-import {
-  countsByReason,
-  everybody,
-  hasUsedUpTries,
-  holdNow,
-  inTurn,
-  isRefused,
-  isTold,
-  noRefused,
-  refusedIn,
-  type Sending,
-  type Stop,
-} from './batch-step.ts';
+import { hasUsedUpTries, holdNow, inTurn, type Sending, type Stop } from './batch-step.ts';
 import { BatchLostError, HeldBatch, isWanted } from './held-batch.ts';
 import { canGiveWay, canPause, leave, pauseUntil, type SendReport } from './leave-batch.ts';
 import { failRefused } from './note-answer.ts';
+import { countsByReason, everybody, isRefused, isTold, noRefused, refusedIn } from './refused-recipients.ts';
 import { sendChunk } from './send-chunk.ts';
 import type { SendDeps } from './send-deps.ts';
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_JOB_LIMITS } from '../../../../src/core/newsletter/model/job-limits.ts';
-import { begun, openPlaces, type Sending, withRefused } from '../../../../src/core/newsletter/sending/batch-step.ts';
+import { begun, openPlaces, type Sending } from '../../../../src/core/newsletter/sending/batch-step.ts';
+import { withRefused } from '../../../../src/core/newsletter/sending/refused-recipients.ts';
 import { givenUp, stepAtEnd } from '../../../../src/core/newsletter/sending/send-batch.ts';
 import { batchFor, chunkState, emailRow } from '../../../support/newsletter/job-rows.ts';
 
