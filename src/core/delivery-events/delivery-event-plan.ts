@@ -80,12 +80,12 @@ export function planDeliveryEvent(event: DeliveryEvent, found: EventSubject, con
   }
 }
 
-/** The bounce that has begun this life: whoever applied it may have died before it replaced the attempt's record. */
+/** The row keeps what an event has shown, its record does not yet: a worker died, or held the claim meanwhile. */
 function ofFormerLife(event: DeliveryEvent, found: EventSubject): ReturnType<typeof recordAsShown> {
-  const { feedback, attempt } = event;
   const evidence = found.row.delivery_by_attempt;
-  if (feedback.kind !== 'failed' || evidence?.[attempt] === undefined || found.record === undefined) return {};
-  return recordAsShown(event, feedback.answer, { ...found, evidence });
+  if (evidence?.[event.attempt] === undefined || found.record === undefined) return {};
+  const answer = event.feedback.kind === 'failed' ? event.feedback.answer : returned(found.row);
+  return recordAsShown(event, answer, { ...found, evidence });
 }
 
 /** It waits for the indexer, which begins another life with what its writer has put in. */

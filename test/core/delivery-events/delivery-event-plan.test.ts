@@ -62,6 +62,26 @@ describe('an event during an attempt of a row that its writer has put anew', () 
   });
 });
 
+describe('an event of a row that its writer has replaced, before the indexer comes', () => {
+  const content = { recipient_address: 'new@example.com', message_body: 'x', message_format: 'PLAIN' };
+  const replaced = (changes?: Partial<NotificationRow>): EventSubject => {
+    const subject = uncertain(changes);
+    return { ...subject, row: { ...subject.row, ...content } };
+  };
+
+  it('is not of the life that begins', () => {
+    expect(plan({ kind: 'complained' }, replaced())).toMatchObject({ do: 'ignore' });
+  });
+
+  it('completes the record of what the row has kept: a worker may end that life yet', () => {
+    const planned = plan({ kind: 'complained' }, replaced({ delivery_by_attempt: { 2: 'seen' } }));
+    expect(planned).toEqual({
+      do: 'note',
+      record: expect.objectContaining({ retry_attempt: 2, retry_status: 'SUCCESS', evidence: 'seen' }),
+    });
+  });
+});
+
 describe('an event of an arrival', () => {
   it.each<[Feedback['kind'], object]>([
     ['delivered', { delivered_at: AT, delivery_by_attempt: { 2: 'delivered' } }],

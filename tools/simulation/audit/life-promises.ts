@@ -71,6 +71,14 @@ export function claimed(memory: Memory, { log_id, last_attempt }: Stored, predec
   return { ...memory, numbered, unwanted: [...memory.unwanted, ...unwanted] };
 }
 
+/** A claim that showed what its writer has spoilt gives its number back, because nothing was sent. */
+export function givenBack(memory: Memory, was: Stored, { log_id, last_attempt, failure_reason }: Stored): Memory {
+  const [id, number] = [String(log_id), Number(was['last_attempt'])];
+  const isSetAside = was['send_status'] === 'SENDING' && failure_reason === 'FORMAT_ERROR';
+  if (!isSetAside || memory.accepted[id]?.some(({ attempt }) => attempt >= number)) return memory;
+  return { ...memory, numbered: { ...memory.numbered, [id]: Math.min(number, Number(last_attempt)) } };
+}
+
 const hasEnded = (row: Stored): boolean => isStopped(row) || row['failure_reason'] !== undefined;
 
 /** It is over for a wrong recipient, though nobody has tried the one that its writer had named before. */

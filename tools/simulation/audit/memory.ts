@@ -34,7 +34,7 @@ export interface Memory {
   readonly deleted: Readonly<Record<string, number>>;
   /** How often a writer has begun another life of a notification, and of a successor: that of its predecessor when made. */
   readonly lives: Readonly<Record<string, number>>;
-  /** The greatest number of an attempt that was claimed. */
+  /** The greatest number of an attempt that was claimed, and not given back. */
   readonly numbered: Readonly<Record<string, number>>;
   /** Claims of successors, as `log_id#attempt`, that were made when nobody wanted them any more. */
   readonly unwanted: readonly string[];

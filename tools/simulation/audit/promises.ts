@@ -1,7 +1,7 @@
 // The invariants of docs/architecture.md as a small world can be asked for them. Plain data in, violations out: what is
 // remembered is part of a state, so it is never changed. Shares no code with the pipeline.
 import { diedAgain } from './allowance-promises.ts';
-import { broken, claimed, deleted, made, ofThisLife } from './life-promises.ts';
+import { broken, claimed, deleted, givenBack, made, ofThisLife } from './life-promises.ts';
 import type { Acceptance, Memory, Stored } from './memory.ts';
 
 /** A column that should be a text, of a row that may hold anything. */
@@ -181,7 +181,7 @@ export function written(memory: Memory, was: Stored | undefined, row: Stored, wr
   const { log_id = '', send_status, last_attempt, claim_id } = row as Record<string, string>;
   if (was === undefined || isIntruder(row)) return { memory: made(memory, row), violations: [] };
   const violations = broken(memory, was, row);
-  let next = memory;
+  let next = givenBack(memory, was, row);
   const claims = send_status === 'SENDING' && claim_id !== was['claim_id'];
   if (row['is_deleted'] === true && was['is_deleted'] !== true) next = deleted(next, was);
   if (claims) next = claimed(next, row, predecessor);
