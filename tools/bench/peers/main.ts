@@ -18,7 +18,7 @@ import { ourCandidate, ourMailings } from './our-candidate.ts';
 import type { PeerSettings } from './peer-process.ts';
 import { sharesOf } from './profile.ts';
 import { type Candidate, measure, measureDeaths, PATIENCE_SECONDS, renderPeers, sideBySide } from './rounds.ts';
-import { type Server, startPostgres, startRedis, treeOf } from './servers.ts';
+import { find, type Server, startPostgres, startRedis, treeOf } from './servers.ts';
 
 const USAGE = `npm run bench:peers -- [--count N] [--rounds N] [--kills N] [--batch N] [--workers N] [--instructions]
 npm run bench:peers -- --listmonk DIR [--count N] [--rounds N] [--kills N] [--rate N]
@@ -75,6 +75,7 @@ async function run(
   { home, step }: BenchContext,
   world: World,
 ): Promise<void> {
+  if (instructions) find('valgrind', 'valgrind');
   const standIns = treeOf([process.pid]).filter((pid) => pid !== process.pid);
   const redis = await startRedis(home);
   world.until('Redis', redis.stop);
@@ -87,16 +88,7 @@ async function run(
   world.until('receiver of the peers', receiver.close);
   const [url, body] = [`${receiver.url}/flaky`, bodyOf(BODY_BYTES)];
   const peer = (name: string, { port, pid }: Server, patience: number) => {
-    const settings = {
-      peer: name,
-      port,
-      tools,
-      url,
-      secret,
-      body,
-      concurrency: batch,
-      patience_seconds: patience,
-    };
+    const settings = { peer: name, port, tools, url, secret, body, concurrency: batch, patience_seconds: patience };
     return peerCandidate(settings, pid, join(home, `${name}.log`));
   };
   step(`seeding ${count} notifications`);
@@ -178,12 +170,12 @@ function peerCandidate(settings: PeerSettings, server: number, logFile: string):
       await (await start('enqueue', String(count))).stop();
     },
     async start() {
-      const { pid, exited } = await start('work');
+      const { pid, exited, stop } = await start('work');
       const kill = async () => {
         process.kill(pid, 'SIGKILL');
         await exited;
       };
-      return { pids: [pid], kill, stop: kill };
+      return { pids: [pid], kill, stop };
     },
     async records() {
       const child = await start('records');
