@@ -98,13 +98,13 @@ function takenIn(copy: ForeignRow, survivors: Survivors, terms: RestoreTerms): F
 }
 
 /** Its writer has corrected it, or put it anew: what columns it has now is lost. */
-function livesAnew({ row, survivors }: Case): Decided | undefined {
+function livesAnew({ row, recorded, survivors }: Case): Decided | undefined {
   const life = survivors.content?.life ?? 0;
   if (life <= (row.life ?? 0)) return undefined;
   const since = survivors.records.filter(({ retry_attempt }) => retry_attempt >= life);
   const proof = since.find(({ retry_status }) => retry_status === 'SUCCESS');
-  // Of what was delivered before, its writer may only have corrected the recipient, for the case that it comes back.
-  const stays = row.send_status === 'SUCCESS' && since.length === 0;
+  // Of what was delivered, and did not come back, its writer may only have corrected the recipient, for that case.
+  const stays = row.send_status === 'SUCCESS' && since.length === 0 && (recorded.proof || !recorded.newest);
   const last_attempt = Math.max(life - 1, ...since.map(({ retry_attempt }) => retry_attempt));
   if (proof === undefined)
     return {

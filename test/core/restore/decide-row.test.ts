@@ -448,6 +448,21 @@ function faultsOf(row: object, records: readonly RetryRecord[]) {
   ].map(({ rule, says }) => `${rule}: ${says}`);
 }
 
+describe('a delivered row whose writer has corrected it since', () => {
+  const row = copy({ send_status: 'SUCCESS', work_queue: undefined } as never);
+  const content = { is_copy: false, life: 2 };
+
+  it('stays delivered, and its next life waits', () => {
+    const found = decided({ row, records: [FIRST], content });
+    expect(found).toMatchObject({ do: 'ask', row: { send_status: 'SUCCESS', next_life: 2 } });
+  });
+
+  it('is stopped where it came back before', () => {
+    const found = decided({ row, records: [record(0, { evidence: 'soft_bounced' })], content });
+    expect(found).toMatchObject({ do: 'ask', row: { send_status: 'FAILED', failure_reason: 'UNKNOWN', life: 2 } });
+  });
+});
+
 it('knows of erasures that may have been under way at the time of the copy, and of no other act before it', () => {
   const acted = (what: string, hours: number) => ({
     ...{ audit_id: '1', at: new Date(Date.parse(iso()) - hours * 60 * MINUTE).toISOString(), who: 'mori', what },
