@@ -98,20 +98,21 @@ function takenIn(copy: ForeignRow, survivors: Survivors, terms: RestoreTerms): F
 }
 
 /** Its writer has corrected it, or put it anew: what columns it has now is lost. */
-function livesAnew({ row, recorded, survivors }: Case): Decided | undefined {
+function livesAnew(one: Case): Decided | undefined {
+  const { row, recorded, survivors } = one;
   const life = survivors.content?.life ?? 0;
   if (life <= (row.life ?? 0)) return undefined;
   const since = survivors.records.filter(({ retry_attempt }) => retry_attempt >= life);
   const proof = since.find(({ retry_status }) => retry_status === 'SUCCESS');
   // Of what was delivered, and did not come back, its writer may only have corrected the recipient, for that case.
   const stays = row.send_status === 'SUCCESS' && since.length === 0 && (recorded.proof || !recorded.newest);
+  if (proof !== undefined)
+    return { as: 'delivered', row: deliveredBy(proof, { ...row, life, last_attempt: proof.retry_attempt }) };
+  if (stays) return { ask: 'put_anew', row: { ...row, next_life: life } };
   const last_attempt = Math.max(life - 1, ...since.map(({ retry_attempt }) => retry_attempt));
-  if (proof === undefined)
-    return {
-      ask: 'put_anew',
-      row: stays ? { ...row, next_life: life } : stopped({ ...row, life, last_attempt }, 'put_anew'),
-    };
-  return { as: 'delivered', row: deliveredBy(proof, { ...row, life, last_attempt: proof.retry_attempt }) };
+  const anew = { ...row, life, last_attempt };
+  const successor = lostSuccessor({ ...one, row: anew });
+  return { ask: 'put_anew', row: stopped(anew, 'put_anew'), ...(successor && { with: { successor } }) };
 }
 
 function untouchedSinceItsEnd({ row, state, recorded }: Case): Decided | undefined {

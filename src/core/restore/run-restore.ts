@@ -124,7 +124,7 @@ async function survivorsOf(copy: ForeignRow, { either }: RestorePorts): Promise<
   // What is shown to have arrived says no more that it had been given up.
   const mayGoOn = records.some((one) => one.failure_reason !== undefined || one.evidence !== undefined);
   if (row.fallback_channel === undefined || !mayGoOn) return { records, content };
-  const next = successorId(row.log_id, row.life);
+  const next = successorId(row.log_id, Math.max(row.life ?? 0, content?.life ?? 0) || undefined);
   const there = await either.row(next);
   const survivors = { records: await either.records(next), content: await either.content(next) };
   return { records, content, successor: { ...(there && { row: asNotification(there) }), survivors } };

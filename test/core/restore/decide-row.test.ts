@@ -522,6 +522,18 @@ describe('a restored row', () => {
     expect(found).toMatchObject({ as: 'handed_on', with: { successor: { do: 'put', as: 'cancelled', row } } });
   });
 
+  it('is left to a person where it was put anew, and its successor of that life goes on', () => {
+    const later = { ...EXHAUSTED, retry_attempt: 3 };
+    const found = decided({
+      row: FALLBACK,
+      records: [FIRST, later],
+      content: { is_copy: false, life: 2 },
+      ...successor({}),
+    });
+    const row = { log_id: 'log-1-fallback-2', predecessor_log_id: 'log-1' };
+    expect(found).toMatchObject({ do: 'ask', row: { life: 2 }, with: { successor: { do: 'put', row } } });
+  });
+
   it('was delivered after all, and takes its successor along, which nobody had sent', () => {
     const arrived = record(0, { retry_status: 'SUCCESS', evidence: 'seen' });
     const found = decided({ row: FALLBACK, records: [arrived, EXHAUSTED], ...successor({}) });
