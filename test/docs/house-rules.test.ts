@@ -12,7 +12,7 @@ import { PROJECT_ROOT } from '../support/project-root.ts';
  */
 const CEILINGS: Readonly<Record<string, number>> = {
   'lines of the product': 86_182,
-  'lines of tools/ and examples/': 18_808,
+  'lines of tools/ and examples/': 18_806,
   'source files': 863,
 };
 

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { PROJECT_ROOT } from '../../src/local/runtime/directories.ts';
 
 const TYPES = ['feat', 'fix', 'perf', 'refactor', 'docs', 'test', 'build', 'ci', 'style', 'chore', 'revert'];
@@ -24,12 +24,13 @@ export function faultsOfMessage(message: string): string[] {
 
 /** @param range revisions as `git log` takes them, such as `origin/main..HEAD` */
 function messagesIn(range: string): string[] {
-  const options = { cwd: PROJECT_ROOT, encoding: 'utf8' } as const;
-  const log = execFileSync('git', ['log', '--no-merges', '--format=%B%x00', range, '--'], options);
-  return log
-    .split('\0')
-    .map((message) => message.trim())
-    .filter((message) => message !== '');
+  const args = ['log', '--no-merges', '--format=%B%x00', '--end-of-options', range, '--'];
+  const { status, stdout } = spawnSync('git', args, { cwd: PROJECT_ROOT, encoding: 'utf8', stdio: [0, 'pipe', 2] });
+  if (status !== 0) {
+    process.stderr.write(`${range} is no range of commits, such as origin/main..HEAD.\n`);
+    process.exit(2);
+  }
+  return stdout.split(/\s*\0\s*/).filter((message) => message !== '');
 }
 
 if (import.meta.filename === process.argv[1]) {
@@ -37,11 +38,8 @@ if (import.meta.filename === process.argv[1]) {
   const messages = messagesIn(range);
   const wrong = messages.filter((message) => faultsOfMessage(message).length > 0);
   for (const message of wrong) {
-    process.stderr.write(
-      `${message.split('\n')[0]}\n${faultsOfMessage(message)
-        .map((fault) => `  ${fault}\n`)
-        .join('')}`,
-    );
+    const faults = faultsOfMessage(message).map((fault) => `  ${fault}\n`);
+    process.stderr.write(`${message.split('\n')[0]}\n${faults.join('')}`);
   }
   process.stdout.write(`${messages.length} commit messages in ${range}, ${wrong.length} to be corrected.\n`);
   process.exitCode = wrong.length > 0 ? 1 : 0;

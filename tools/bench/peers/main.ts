@@ -26,14 +26,13 @@ npm run bench:peers -- --listmonk DIR [--count N] [--rounds N] [--kills N] [--ra
 Sends the same signed webhooks with BullMQ, pg-boss, graphile-worker and this project, in turn: see docs/benchmarks.md.
 With --listmonk sends the same mailing with listmonk and this project, and kills the sender in every round.
 
+  --count N       webhooks per round (default: 8000), or members with --listmonk (10000)
+  --rounds N      rounds of each (3); the table has the medians
+  --kills N       times that the worker is killed in the last round, or the sender of a mailing in each (10)
+  --batch N       webhooks that a worker sends side by side (25, as in the standard lane; 10 is the express lane)
+  --workers N     workers of each (1); the time counts from the start of the first
   --listmonk DIR  checkout of listmonk, with the binary built in it
-  --rate N        mails per second with --listmonk, 100: its default
-
-  --count N   webhooks per round, 8000; members with --listmonk, 10000
-  --rounds N  rounds of each, 3; the table has the medians
-  --kills N   times that the worker is killed in the last round, or the sender of a mailing in each, 10
-  --batch N   webhooks that a worker sends side by side, 25 as in the standard lane; 10 as in the express lane
-  --workers N workers of each, 1; the time counts from the start of the first
+  --rate N        mails per second with --listmonk (100, its own default)
   --instructions  also counts the instructions per webhook, which other work does not change: with valgrind, minutes
 `;
 const BODY_BYTES = 1024;

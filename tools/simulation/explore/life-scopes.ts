@@ -28,7 +28,7 @@ export const BOUNCE: Feedback = {
 /** A writer who corrects a row, or puts it anew, while others are at work on it. */
 export const LIFE_SCOPES: Readonly<Record<string, NamedScope>> = {
   'failed-over-anew': {
-    about: 'the same, the indexer, and a writer who corrects both recipients, or puts the row anew',
+    about: 'a failover, the indexer, and a writer who corrects both recipients, or puts the row anew',
     ...failedOver,
     ...anew(['recipient', 'anew']),
   },

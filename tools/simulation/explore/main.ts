@@ -62,12 +62,12 @@ function usage(): string {
 
 Runs the deployed code through every order of its calls and every ending of each, in small worlds (docs/testing.md).
 
-  --scope NAME  one of these; all unless given:
+  --scope NAME    one of these; all unless given:
 ${scopes.join('\n')}
   --except NAMES  leaves these out, separated by commas
-  --faults N    most faults of a history; 1 unless given
-  --json        prints an object a scope, with the story of each violation
+  --faults N      most faults of a history, 0 to 9; 1 unless given
+  --json          prints an object per scope, with the story of each violation
 
-Exit code 1 when a promise is broken, 2 for wrong options.
+Exit code 1 when a promise is broken or a scope takes over an hour, 2 for wrong options.
 `;
 }
