@@ -20,7 +20,7 @@ interface Seen {
   readonly at: number;
   sent: boolean;
   delivered: boolean;
-  finished: boolean;
+  end: string | undefined;
 }
 
 const perPriority = <T>(of: () => T) =>
@@ -51,7 +51,7 @@ export class Observer {
   }
 
   handedOver(row: number, now: number): void {
-    this.#seen[row] = { at: now, sent: false, delivered: false, finished: false };
+    this.#seen[row] = { at: now, sent: false, delivered: false, end: undefined };
     this.open[this.#cohort(row).priority] += 1;
   }
 
@@ -60,7 +60,7 @@ export class Observer {
   }
 
   isFinished(row: number): boolean {
-    return this.#of(row).finished;
+    return this.#of(row).end !== undefined;
   }
 
   /** @param due when it had to be sent */
@@ -80,17 +80,18 @@ export class Observer {
   }
 
   changed(row: number, status: string, failure_reason: string | undefined): void {
-    const ended = status === 'SUCCESS' || (status === 'FAILED' && failure_reason !== undefined);
-    const { priority } = this.#cohort(row);
+    const end = status === 'SUCCESS' ? 'DELIVERED' : status === 'FAILED' ? failure_reason : undefined;
     const seen = this.#of(row);
-    if (seen.finished === ended) return;
-    seen.finished = ended;
-    this.finished += ended ? 1 : -1;
-    this.open[priority] -= ended ? 1 : -1;
-    // An operator sends it again.
-    const end = ended ? (failure_reason ?? 'DELIVERED') : 'REDRIVEN';
-    this.ends[end] = (this.ends[end] ?? 0) + 1;
-    if (ended && failure_reason === 'EXPIRED') this.expired[priority] += 1;
+    if (seen.end === end) return;
+    const { priority } = this.#cohort(row);
+    const more = Number(end !== undefined) - Number(seen.end !== undefined);
+    this.finished += more;
+    this.open[priority] -= more;
+    // What is redriven ends otherwise: it counts once, by its last end.
+    if (seen.end !== undefined) this.ends[seen.end] = (this.ends[seen.end] ?? 0) - 1;
+    if (end !== undefined) this.ends[end] = (this.ends[end] ?? 0) + 1;
+    if (end === 'EXPIRED') this.expired[priority] += 1;
+    seen.end = end;
   }
 
   sample(now: number): void {
