@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { SCOPES } from '../../tools/simulation/explore/scopes.ts';
 import { PROJECT_ROOT } from '../support/project-root.ts';
 
 interface Rule {
@@ -22,6 +23,25 @@ it('draws the arrows between the rooms of the core as they are enforced', () => 
 it('has a line for each room of the core', () => {
   const listed = [...architecture.matchAll(/^\| ?`src\/core\/([\w-]+)\/` \|/gm)].map(([, room]) => room);
   expect(listed.sort()).toEqual(Object.keys(roomsEnforced()).sort());
+});
+
+it('names each function, and each folder of the construct', () => {
+  const cell = (folder: string) => new RegExp(`^\\|\`${folder}\` \\|(.*)\\|$`, 'm').exec(architecture)?.[1] ?? '';
+  const missing = (inside: string, text: string, ending = '') =>
+    readdirSync(join(PROJECT_ROOT, inside), { withFileTypes: true })
+      .filter((one) => one.isDirectory() && one.name !== 'shared' && !text.includes(`\`${one.name}${ending}\``))
+      .map(({ name }) => name);
+
+  expect(missing('functions', cell('functions/<name>/handler.ts'))).toEqual([]);
+  expect(missing('lib/constructs', cell('lib/'), '/')).toEqual([]);
+});
+
+it('explores each scope that docs/testing.md counts, and counts each', () => {
+  const testing = readFileSync(join(PROJECT_ROOT, 'docs/testing.md'), 'utf8');
+  const [table = ''] = /^\|scope \|[\s\S]*?\n\n/m.exec(testing) ?? [];
+  const counted = [...table.matchAll(/^\|((?:`[\w-]+`(?:, )?)+) \|/gm)].flatMap(([, names = '']) => names.split(', '));
+
+  expect(counted.map((name) => name.replaceAll('`', '')).sort()).toEqual(Object.keys(SCOPES).sort());
 });
 
 /** Every room imports `model`, and the diagram draws that arrow only for the rooms right above it. */

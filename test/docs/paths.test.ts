@@ -5,6 +5,11 @@ import { PROJECT_ROOT } from '../support/project-root.ts';
 
 const DOCUMENTS = globSync(['*.md', 'docs/**/*.md', 'examples/**/*.md', 'src/**/*.md'], { cwd: PROJECT_ROOT }).sort();
 
+const SOURCES = globSync('{bin,lib,functions,src,console,tools,examples,test}/**/*.{ts,tsx}', {
+  cwd: PROJECT_ROOT,
+  exclude: (path) => /(^|\/)(node_modules|dist)$/.test(path),
+}).map((path) => path.replaceAll('\\', '/'));
+
 /** A path of the repository in code style; `<name>` and `*` stand for any name. */
 const REPOSITORY_PATH = /`((?:\.github|bin|docs|examples|functions|lib|src|test|tools)\/[\w./<>*-]*)`/g;
 const RELATIVE_LINK = /\]\((?![a-z]+:)([^)\s]+)\)/g;
@@ -39,12 +44,8 @@ it('finds a missing path, file, section and script', () => {
 
 // A comment that sends its reader to a file that was moved or folded away is worse than none.
 it('holds in comments of the code, too, whose file names exist', () => {
-  const code = globSync('{bin,lib,functions,src,console,tools,examples,test}/**/*.{ts,tsx}', {
-    cwd: PROJECT_ROOT,
-    exclude: (path) => /(^|\/)(node_modules|dist)$/.test(path),
-  }).map((path) => path.replaceAll('\\', '/'));
-  const ends = new Set(code.flatMap((path) => path.split('/').map((_, at, parts) => parts.slice(at).join('/'))));
-  const missing = code.flatMap((path) =>
+  const ends = new Set(SOURCES.flatMap((path) => path.split('/').map((_, at, parts) => parts.slice(at).join('/'))));
+  const missing = SOURCES.flatMap((path) =>
     namesInComments(readFileSync(join(PROJECT_ROOT, path), 'utf8'))
       .filter((name) => !ends.has(name))
       .map((name) => `${path}: ${name}`),
@@ -60,6 +61,20 @@ function namesInComments(text: string): string[] {
   const comments = matches(text, /(?:^|\s)(\/\*[\s\S]*?\*\/|\/\/.*)/g).join('\n');
   return matches(comments, /(?<![\w*/.}-])((?:[\w.-]+\/)*[\w-]+(?:\.(?:test|d))?\.tsx?)\b/g);
 }
+
+// The source documents, which a comment names without a folder, are not in the repository.
+it('holds for the documents that comments name', () => {
+  const missing = SOURCES.flatMap((path) =>
+    matches(
+      readFileSync(join(PROJECT_ROOT, path), 'utf8'),
+      /(?<![\w/.-])((?:docs|examples|src|lib|test)\/[\w./-]*\.md)\b/g,
+    )
+      .filter((name) => !existsSync(join(PROJECT_ROOT, name)))
+      .map((name) => `${path}: ${name}`),
+  );
+
+  expect(missing).toEqual([]);
+});
 
 function matches(text: string, pattern: RegExp): string[] {
   return [...text.matchAll(pattern)].map((match) => match[1] ?? match[2] ?? '');

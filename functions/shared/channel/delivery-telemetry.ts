@@ -132,7 +132,7 @@ export function logDelivery(logger: Observability['logger'], report: DeliveryRep
   else logger.info(verdict ? 'attempt' : 'message', line);
 }
 
-/** For a trace made of log lines (docs/reference/tracing.md): who has the producer's trace finds every attempt. */
+/** For a trace made of log lines (examples/traces/README.md): who has the producer's trace finds every attempt. */
 function spanOf({ trace }: DeliveryReport) {
   if (trace === undefined) return {};
   const { traceparent: _, ...ids } = trace;
