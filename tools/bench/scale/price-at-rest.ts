@@ -189,7 +189,7 @@ const PARTS: readonly (readonly [en: string, ja: string, with_it: StageConfigInp
   ['newsletters as data', 'ニュースレター（データのみ）', { ...LEAST, newsletters: 'data' }, LEAST],
   ['outcomes', '結果の通知', { ...PLAIN, outcomes: true }, PLAIN],
   ['critical monitoring', '監視（critical）', PLAIN, { ...PLAIN, monitoring: 'off' }],
-  ['full monitoring, instead', '監視（full、critical との差）', { ...PLAIN, monitoring: 'full' }, PLAIN],
+  ['full monitoring, over critical', '監視（full、critical との差）', { ...PLAIN, monitoring: 'full' }, PLAIN],
   ['the console', 'コンソール', EVERYTHING, { ...EVERYTHING, console: 'off' }],
 ];
 
