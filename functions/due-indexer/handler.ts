@@ -61,8 +61,8 @@ async function indexRecord(
     if (dynamodb?.NewImage === undefined) return { outcome: 'ignored', sequence };
     const row = toForeignRow(streamImage(dynamodb.NewImage));
     const { outcome, why } = await indexRow({ row, sequence }, deps);
-    const line = { log_id, tenant_id: row['tenant_id'], ...traceIdOf(row), outcome, ...(why !== undefined && { why }) };
-    if (why !== undefined) logger.warn('row set aside', line);
+    if (why !== undefined)
+      logger.warn('row set aside', { log_id, tenant_id: row['tenant_id'], ...traceIdOf(row), outcome, why });
     return { outcome, sequence };
   } catch (error) {
     logger.error(`row ${log_id} could not be indexed; the stream is read again from here`, {

@@ -7,10 +7,10 @@ import { type Item, toItem } from '../dynamodb/table/item.ts';
 import { getItem, scan } from '../dynamodb/table/reads.ts';
 import { putGuarded, updateItem } from '../dynamodb/table/writes.ts';
 
-/** A key that may end then: an expiry only ever comes nearer, or a key that has expired would live again. */
+/** The guard of a new end: an expiry only comes nearer, as a later one would revive a key that has expired. */
 function mayEnd(expires_at: string | undefined): Guard {
-  const isLive: Guard = [...isThere('key_id'), ['revoked_at', '=', undefined]];
-  return expires_at === undefined ? isLive : [...isLive, ['expires_at', 'absent or >=', expires_at]];
+  const unrevoked: Guard = [...isThere('key_id'), ['revoked_at', '=', undefined]];
+  return expires_at === undefined ? unrevoked : [...unrevoked, ['expires_at', 'absent or >=', expires_at]];
 }
 
 /** A row of ApiKeys. The secret itself is not stored: only the receiver of the key has it. */

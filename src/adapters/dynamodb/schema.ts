@@ -39,7 +39,7 @@ export const HISTORY_INDEX = 'history_index' satisfies keyof typeof TABLES.notif
 
 /** The partition of pipeline_state that holds the breakers. */
 export const BREAKER_KIND = 'breaker';
-/** The partition of pipeline_state that holds the budgets: one item per channel, without an expiry. */
+/** The partition of pipeline_state that holds the budgets: an item for e-mail, and one per receiver, which expires. */
 export const BUDGET_KIND = 'budget';
 /** What the partitions of pipeline_state begin with that count the last seconds' requests, one per API key. */
 export const RATE_PREFIX = 'rate#';
@@ -51,7 +51,7 @@ export const WARMING_KIND = 'warming';
 /** What the partitions of newsletters begin with that say as whom a tenant may write. */
 export const SENDERS_PREFIX = 'senders#';
 
-/** The partition of pipeline_state that holds the bulk operations of the console. */
+/** The partition of pipeline_state that holds the bulk operations of console and `ops`. */
 export const OPERATION_KIND = 'operation';
 /** The stage's latest verification: one item. */
 export const VERIFICATION_KIND = 'verification';

@@ -5,7 +5,7 @@ import { STATE_COLUMNS } from '../../../core/model/row-change.ts';
 
 export type Item = Record<string, AttributeValue>;
 
-/** By numbers, as any column may be a word of DynamoDB's own. */
+/** Names columns by placeholders, as any column may be a reserved word of DynamoDB. */
 export function projection(columns: readonly string[]) {
   return {
     ProjectionExpression: columns.map((_, i) => `#c${i}`).join(', '),

@@ -116,6 +116,6 @@ export async function findFile({ spool, command }: SpoolSession, nameOrPath: str
   if (found) return found;
   const { folders } = spool;
   throw new OperatorError(
-    `There is no file ${name} in ${folders.spool} or ${folders.failed}: see \`${command} list\`.`,
+    `There is no file ${name} in ${folders.spool} or ${folders.failed}: see \`${command} list\`, with the same directories.`,
   );
 }

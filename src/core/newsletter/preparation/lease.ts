@@ -10,7 +10,7 @@ export class LeaseLostError extends ExplainedError {
   override readonly name = 'LeaseLostError';
 }
 
-/** The longest that a write takes that was begun. */
+/** The longest time that a write takes, once it has begun. */
 const WRITE_MS = 20_000;
 
 /**
@@ -20,7 +20,7 @@ const WRITE_MS = 20_000;
 export class PreparationLease {
   readonly #lease: Lease<Email, Change<Email>>;
   readonly #deps: PrepareDeps;
-  /** A call of storage, repeated as the source says. */
+  /** A call of storage, repeated within `limits.storage_before_sending`. */
   readonly read: ReturnType<typeof storageOf>;
 
   constructor(email: Email, deps: PrepareDeps) {
@@ -49,7 +49,7 @@ export class PreparationLease {
     return this.read('keep the claim of a preparation', () => this.#keep());
   }
 
-  /** A write under the claim, repeated as the source says. @throws LeaseLostError */
+  /** A write under the claim, repeated likewise. @throws LeaseLostError */
   write<T>(what: string, run: () => Promise<T>): Promise<T> {
     return this.read(what, async () => {
       await this.#keep();
