@@ -119,7 +119,7 @@ async function describeOutputs(StackName: string): Promise<Record<string, string
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : 'unknown error';
     throw new DeploymentNotFoundError(
-      `The stack ${StackName} cannot be read: ${reason}. Sign in to its account and region, name another stack with ` +
+      `The stack ${StackName} cannot be read: ${reason}. Sign in to its account, set AWS_REGION, name another stack with ` +
         `${STACK_VARIABLE}, or use --local for the local runtime.`,
       { cause },
     );
