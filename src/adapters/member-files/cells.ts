@@ -25,11 +25,11 @@ export function flagOf(cells: Cells, column: string): boolean | undefined {
 }
 
 const TIME =
-  /^(\d{4})[-/.年](\d{1,2})[-/.月](\d{1,2})日?(?:[T ]+(\d{1,2}):(\d{2})(:\d{2})?(\.\d+)?)?\s*(Z|UTC|GMT|[+-]\d{2}:?(?:\d{2})?)?$/i;
+  /^(\d{4})[-/.年](\d{1,2})[-/.月](\d{1,2})日?(?:[T ]+(\d{1,2}):(\d{2})(:\d{2})?(\.\d+)?)?\s*(Z|UTC|GMT|[+-]\d{2}:?(?:\d{2})?)?(?:(?<=[+-]\d{4}) (?:[A-Z]{3,5}|[+-]\d{2,4}))?$/i;
 
 /**
- * Reads a time as exports and spreadsheets write it: `2024-05-01 10:20:30.5+00`, `2024/5/1 10:20`, `2024-05-01`. One
- * without a zone is UTC. Undefined for others, such as `05/01/2024`, which is two days.
+ * Reads a time as exports and spreadsheets write it: `2024-05-01 10:20:30.5+00`, Go's `2024-05-01 10:20:30.5 +0900 JST`,
+ * `2024/5/1 10:20`, `2024-05-01`. One without a zone is UTC. Undefined for others, such as `05/01/2024`, which is two days.
  */
 export function timeIn(cell: string): string | undefined {
   const [, year = '', month = '', day = '', hour = '0', minute = '00', second = ':00', fraction = '', zone = 'Z'] =

@@ -14,12 +14,12 @@ export function headerOf(text: string, told: string | undefined): Header {
 }
 
 /** The delimiter that Excel writes on a line of its own, above the header. */
-export const delimiterTold = (text: string): string | undefined => /^"?sep=([,;\t|])"?$/i.exec(text.trim())?.[1];
+export const delimiterTold = (text: string): string | undefined => /^\s*"?sep=([,;\t|])"?\s*$/i.exec(text)?.[1];
 
-/** Spreadsheets of many countries separate by semicolons, some by tabs. */
+/** Spreadsheets of many countries separate by semicolons, some by tabs; databases by bars. Names may have them in quotes. */
 function delimiterOf(header: string): string {
-  const count = (delimiter: string) => header.split(delimiter).length;
-  return [',', ';', '\t'].reduce((best, one) => (count(one) > count(best) ? one : best));
+  const count = (delimiter: string) => header.replaceAll(/"[^"]*"/g, '').split(delimiter).length;
+  return [',', ';', '\t', '|'].reduce((best, one) => (count(one) > count(best) ? one : best));
 }
 
 /** Undefined when quotes are wrong. */

@@ -64,11 +64,12 @@ export async function* readLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerat
   if (length > 0) yield toLine();
 }
 
-/** CR where the first line ends by it alone, as on old Macs; undefined where no line has ended yet. */
+/** CR where the first line ends by it alone, as on old Macs (Python on Windows writes CR CR LF); undefined before its end. */
 function lineEndOf(chunk: Uint8Array): number | undefined {
   const at = chunk.findIndex((byte) => byte === LF || byte === CR);
-  if (at === -1 || (chunk[at] === CR && at === chunk.length - 1)) return undefined;
-  return chunk[at] === CR && chunk[at + 1] !== LF ? CR : LF;
+  const next = chunk.subarray(at).find((byte) => byte !== CR);
+  if (at === -1 || next === undefined) return undefined;
+  return chunk[at] === CR && next !== LF ? CR : LF;
 }
 
 /**

@@ -145,11 +145,8 @@ function recordOf(
   if (row.every((cell) => cell.trim() === '')) return undefined;
   if (row.length !== names.length) {
     const count = (n: number, thing: string) => `${n} ${thing}${n === 1 ? '' : 's'}`;
-    return faultOf(
-      line,
-      'columns',
-      `has ${count(row.length, 'value')}; the header has ${count(names.length, 'column')}`,
-    );
+    const says = `has ${count(row.length, 'value')}; the header has ${count(names.length, 'column')}`;
+    return faultOf(line, 'columns', says);
   }
   const filled = names.flatMap((name, i) => (row[i]?.trim() ? [[name, row[i] ?? ''] as const] : []));
   if (filled.some(([name]) => name === '')) {
