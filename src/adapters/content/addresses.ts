@@ -1,4 +1,5 @@
-import type { Tokens } from 'marked';
+import { domainToASCII } from 'node:url';
+import type { Tokenizer, Tokens } from 'marked';
 import type { MergeUse, Pieces } from '../../core/newsletter/model/merge-fields.ts';
 import { escapeHtml } from './escape-html.ts';
 
@@ -10,20 +11,29 @@ export const isEmbedded = (text: string): boolean => /^\s*(?:data|cid):/i.test(t
  * text says. It is whole: blanks, and characters that a linkifier would leave out at its end, are percent-encoded.
  */
 export function writtenLink(href: string, text: string | undefined): string | undefined {
-  const address = wholeAddress(href);
-  if (address === undefined || (text !== undefined && sameAddress(address, text))) return undefined;
-  return /^(?:mailto|tel):[^?]*$/i.test(address) ? address.replace(/^\w+:/, '') : address;
+  const address = wholeAddress(href)?.replace(/^(?:mailto|tel):([^?]*)$/i, unescaped);
+  return address !== undefined && text !== undefined && sameAddress(address, text) ? undefined : address;
 }
+
+/** An address of mail, or a number, as people know it (RFC 6068 §2). */
+const unescaped = (_: string, known: string) => known.replaceAll(/%[2-7][\da-f]/gi, decodeURIComponent);
 
 /** The scheme of a word that stands for an address, which a value will be. */
 export const ADDRESS_SCHEME = 'address:';
 
 /** The address of a link that leads somewhere, without what ends it for a linkifier. */
 export function wholeAddress(href: string): string | undefined {
-  const address = href.replaceAll(/[\t\n\r]/g, '').trim();
+  const address = href
+    .replaceAll(/[\t\n\r]/g, '')
+    .trim()
+    .replace(IDN, inAscii);
   if (!/^(?:https?:\/\/|mailto:|tel:|address:)[^\s]/i.test(address)) return undefined;
   return closed(address.replaceAll(/[\s<>"`\\^{|}\u0080-\u{10ffff}]/gu, encoded));
 }
+
+/** The domain of a link is in ASCII: linkifiers take no `%` in one. */
+const IDN = /^(https?:\/\/|mailto:[^?]*@)([^/?#@:,]*[%\u0080-\u{10ffff}][^/?#@:,]*)/iu;
+const inAscii = (_: string, before: string, domain: string) => before + (domainToASCII(domain) || domain);
 
 const encoded = (character: string): string => encodeURIComponent(character.toWellFormed());
 
@@ -47,7 +57,7 @@ const bare = (address: string): string =>
 const digits = (text: string): string => text.replace(/^tel:/i, '').replaceAll(/[\s().-]/g, '');
 
 const sameAddress = (address: string, text: string): boolean =>
-  bare(address) === bare(text) || (/^tel:/i.test(address) && digits(address) === digits(text));
+  bare(address) === bare(text) || (/^\+?\d+$/.test(digits(address)) && digits(address) === digits(text));
 
 /** A value as a part of an address, in its path or its query. The address of a mail keeps its `@` (RFC 6068). */
 export function inAddress(value: string, within: 'url' | 'mailto'): string {
@@ -109,8 +119,18 @@ function wholeUrl(url: string): string {
 const NAMED_LINK = /^<((?:https?:\/\/|mailto:|tel:)[^<>|\s]+)\|([^<>\n]+)>/;
 
 /** Slack's `<https://…|text>` (his-notification-log-table.md, sample NL002); false for any other link. */
-export function namedLink(source: string): Tokens.Link | false {
+function namedLink(source: string): Tokens.Link | false {
   const [raw, href = '', text = ''] = NAMED_LINK.exec(source) ?? [];
   if (raw === undefined) return false;
   return { type: 'link', raw, href, title: null, text, tokens: [{ type: 'text', raw: text, text, escaped: false }] };
 }
+
+/** Without the end of an attribute, and without what GFM takes along of Japanese and Chinese (cmark-gfm#83). */
+const URL_IN_TEXT = /^(?:(?:https?|ftp):\/\/|www\.)[^\s<">“”‘’…、。，．：；！？（）「」『』【】《》〈〉〔〕［］｛｝]*/i;
+
+function urlInText(this: Tokenizer, text: string): Tokens.Link | undefined {
+  return Object.getPrototypeOf(this).url.call(this, URL_IN_TEXT.exec(text)?.[0] ?? text);
+}
+
+/** How `marked` reads links that are no `[text](address)`. */
+export const LINKS = { autolink: namedLink, url: urlInText };

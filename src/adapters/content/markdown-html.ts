@@ -1,5 +1,5 @@
 import { Marked } from 'marked';
-import { namedLink } from './addresses.ts';
+import { LINKS } from './addresses.ts';
 import { box } from './escape-html.ts';
 
 /** A brace that is escaped, or written as its entity, stays an entity: it is text, and no field, for who reads the HTML. */
@@ -8,7 +8,7 @@ const BRACES: Readonly<Record<string, string>> = { '{': '&#123;', '}': '&#125;' 
 const ENTITIES = /&#(?:0*12[35]|x0*7[bd]);/i;
 
 const markdown = new Marked({
-  tokenizer: { autolink: namedLink },
+  tokenizer: LINKS,
   renderer: { checkbox: ({ checked }) => box(checked) },
   walkTokens(token) {
     if (token.type === 'escape') token.text = BRACES[token.text] ?? token.text;

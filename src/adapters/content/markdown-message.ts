@@ -1,5 +1,5 @@
-import { Marked, type MarkedToken, type Token, Tokenizer, type Tokens } from 'marked';
-import { namedLink, wholeAddress } from './addresses.ts';
+import { Marked, type MarkedToken, type Token, type Tokens } from 'marked';
+import { LINKS, wholeAddress } from './addresses.ts';
 import { box } from './escape-html.ts';
 import { decoded } from './html-walk.ts';
 
@@ -26,21 +26,9 @@ export interface Dialect {
   readonly own?: (token: Token, inline: (tokens: readonly Token[]) => string) => string | undefined;
 }
 
-/**
- * HTML has no meaning for a channel: its parser leaves it as the text that it is, in which an address ends where its
- * attribute does.
- */
+/** HTML has no meaning for a channel: its parser leaves it as the text that it is. */
 export const chatMarkdown = (...extensions: Parameters<Marked['use']>): Marked =>
-  new Marked(
-    { tokenizer: { html: () => undefined, tag: () => undefined, url: untilQuote, autolink: namedLink } },
-    ...extensions,
-  );
-
-function untilQuote(this: Tokenizer, text: string): Tokens.Link | undefined {
-  const found = Tokenizer.prototype.url.call(this, text);
-  const end = found?.raw.search(/[">]/) ?? -1;
-  return found === undefined || end < 0 ? found : Tokenizer.prototype.url.call(this, found.raw.slice(0, end));
-}
+  new Marked({ tokenizer: { html: () => undefined, tag: () => undefined, ...LINKS } }, ...extensions);
 
 /** Blocks in a dialect. Its cost is linear to the text for each level of nesting, and levels are limited. */
 export function blocks(tokens: readonly Token[], dialect: Dialect, between = dialect.paragraph): string {

@@ -55,9 +55,7 @@ export function textOf(html: string): string {
     begun = name === 'pre' || name === 'textarea';
     if (preserves(tag)) preserved += 1;
     breakAt(tag, frame(), numbers.length > 0);
-    if (LISTS.has(name)) {
-      numbers.push(name === 'ol' ? Number.parseInt(attributes['start'] ?? '1', 10) || 1 : undefined);
-    }
+    if (LISTS.has(name)) numbers.push(name === 'ol' ? (integer(attributes['start']) ?? 1) : undefined);
     if (STRUCK.has(name)) add('~');
     switch (name) {
       case 'br':
@@ -140,11 +138,12 @@ function raised(text: string, around: string | undefined): string {
 const preserves = ({ name, attributes }: Tag): boolean =>
   name === 'pre' || name === 'textarea' || PRESERVED.test(attributes['style'] ?? '');
 
+const integer = (text = ''): number | undefined => (/^\s*[+-]?\d/.test(text) ? Number.parseInt(text, 10) : undefined);
+
 function markOf(value: string | undefined, numbers: (number | undefined)[]): string {
   const number = numbers.at(-1);
   if (number === undefined) return '• ';
-  const own = Number.parseInt(value ?? '', 10);
-  const shown = Number.isNaN(own) ? number : own;
+  const shown = integer(value) ?? number;
   numbers[numbers.length - 1] = shown + 1;
   return `${shown}. `;
 }

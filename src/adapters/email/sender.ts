@@ -5,7 +5,7 @@ import { classify } from '../../core/delivery/policy/classification.ts';
 import type { Delivery, Refused, Sender } from '../../core/delivery/ports.ts';
 import { refusedByUs } from '../../core/model/error-types.ts';
 import type { NotificationContent } from '../../core/model/notification.ts';
-import { namedLink } from '../content/addresses.ts';
+import { LINKS } from '../content/addresses.ts';
 import { convertContent } from '../content/convert-content.ts';
 import { box } from '../content/escape-html.ts';
 import { htmlToPlainText, timeBoxed } from '../content/html-text.ts';
@@ -75,10 +75,7 @@ export function createEmailSender({ client, credentials, from, configurationSet 
 }
 
 const BAD_ADDRESS = refusedByUs('bad_address', 'the recipient is not one e-mail address');
-const BAD_SENDER: Refused = {
-  ...refusedByUs('bad_sender', 'the sender is not one e-mail address'),
-  asked: false,
-};
+const BAD_SENDER: Refused = { ...refusedByUs('bad_sender', 'the sender is not one e-mail address'), asked: false };
 
 function tagsOf({ log_id, tenant_id, attempt }: Delivery): MessageTag[] {
   return [
@@ -136,7 +133,7 @@ export async function bodyOf(
   if (format === 'PLAIN') return { Text: utf8(body) };
   if (format === 'HTML') return { Html: utf8(body), Text: utf8(await htmlToPlainText(body)) };
   const { Marked } = await import('marked');
-  const markdown = new Marked({ renderer: html ? { checkbox } : NO_HTML, tokenizer: { autolink: namedLink } });
+  const markdown = new Marked({ renderer: html ? { checkbox } : NO_HTML, tokenizer: LINKS });
   const converted = timeBoxed(() => markdown.parse(body, { async: false }));
   return { Html: utf8(converted), Text: utf8(await htmlToPlainText(converted)) };
 }

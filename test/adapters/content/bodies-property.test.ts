@@ -38,7 +38,7 @@ const card = async (content: NotificationContent): Promise<string> =>
 /** Letters and digits of what is shown, without the addresses of links. */
 const words = (text: string): string =>
   text
-    .replaceAll(/(?:https?:\/\/|mailto:|tel:)[^\s<>|)\]"]*/g, '')
+    .replaceAll(/(?:https?:\/\/|mailto:|tel:)[^\s<>|)\]"、（」。”]*/g, '')
     .replaceAll(/&(?:amp|lt|gt);/g, '')
     .replaceAll(/[^\p{L}\p{N}]/gu, '');
 

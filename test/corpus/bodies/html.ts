@@ -46,6 +46,11 @@ export const HTML_CASES: readonly HtmlCase[] = [
     why: 'numbers as a browser shows them',
   },
   {
+    html: '<ol start="0"><li>a<li>b</ol><ol start="-1"><li>c</ol><ol start="x"><li>d</ol><ol><li value="0">e</ol>',
+    text: '0. a\n1. b\n\n-1. c\n\n1. d\n\n0. e',
+    why: 'lists of programmers begin with 0, and Markdown keeps it (rust-html2text#18; HTML, 4.4.5)',
+  },
+  {
     html: '<table><tr><td>Logo</td><td></td><td>&nbsp;</td><td>Menu</td></tr></table>',
     text: 'Logo | Menu',
     why: 'spacers of a layout are nothing',
@@ -115,6 +120,16 @@ export const HTML_CASES: readonly HtmlCase[] = [
     html: '<a href="mailto:a@b.example">Ask</a> <a href="mailto:a@b.example?subject=Hi there">Ask</a> <a href="tel:+81-3">Call</a>',
     text: 'Ask a@b.example Ask mailto:a@b.example?subject=Hi%20there Call +81-3',
     why: 'addresses as people know them',
+  },
+  {
+    html: '<a href="mailto:ann%2Bnews@b.example">ann+news@b.example</a> <a href="mailto:ann%2Bnews@b.example">Ann</a> <a href="tel:+81%203">Call</a>',
+    text: 'ann+news@b.example Ann ann+news@b.example Call +81 3',
+    why: 'an escape is for the link, not for its reader (RFC 6068, 2)',
+  },
+  {
+    html: '<a href="https://例え.jp:8443/路">x</a> <a href="https://%E4%BE%8B%E3%81%88.jp">y</a> <a href="mailto:ann@例え.jp">z</a>',
+    text: 'x https://xn--r8jz45g.jp:8443/%E8%B7%AF y https://xn--r8jz45g.jp z ann@xn--r8jz45g.jp',
+    why: 'a domain is in ASCII by IDNA (RFC 3987, 3.1): linkifiers take no % in one',
   },
   {
     html: '<a href="#top">Top</a> <a href="/a">A</a> <a href="javascript:alert(1)">B</a> <a name="c">C</a>',

@@ -144,6 +144,22 @@ export const MARKDOWN_CASES: readonly MarkdownCase[] = [
     why: 'a comment is no mention',
   },
   {
+    markdown: '詳細はhttps://x.example/a、https://x.example/b（図）、「https://x.example/c」。“https://x.example/d”',
+    slack:
+      '詳細は<https://x.example/a>、<https://x.example/b>（図）、「<https://x.example/c>」。“<https://x.example/d>”',
+    teams:
+      '詳細は[https://x.example/a](https://x.example/a)、[https://x.example/b](https://x.example/b)（図）、「[https://x.example/c](https://x.example/c)」。“[https://x.example/d](https://x.example/d)”',
+    text: '詳細はhttps://x.example/a、https://x.example/b（図）、「https://x.example/c」。“https://x.example/d”',
+    why: 'GFM takes along what ends a sentence of Japanese: the link leads nowhere (cmark-gfm#83, marked#3452)',
+  },
+  {
+    markdown: '0. a\n1. [b](https://例え.jp/路)',
+    slack: '0.  a\n1.  <https://xn--r8jz45g.jp/%E8%B7%AF|b>',
+    teams: '0. a\n1. [b](https://xn--r8jz45g.jp/%E8%B7%AF)',
+    text: '0. a\n1. b https://xn--r8jz45g.jp/%E8%B7%AF',
+    why: 'a list from 0 (CommonMark, 5.3); a domain in ASCII',
+  },
+  {
     markdown: 'See <https://e.example/goals/456|the goal>',
     slack: 'See <https://e.example/goals/456|the goal>',
     teams: 'See [the goal](https://e.example/goals/456)',
