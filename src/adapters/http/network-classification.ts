@@ -106,11 +106,8 @@ export function sdkFacts(error: unknown) {
 const LONGEST_MS = RETRY_SETTINGS.retentionHours.to * 3_600_000;
 
 /** RFC 9110 §5.6.7: the preferred form and the obsolete forms that a recipient must still accept. */
-const HTTP_DATE = [
-  /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/,
-  /^[A-Z][a-z]{5,8}, \d{2}-[A-Z][a-z]{2}-\d{2} \d{2}:\d{2}:\d{2} GMT$/,
-];
-
+const HTTP_DATE =
+  /^(?:[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4}|[A-Z][a-z]{5,8}, \d{2}-[A-Z][a-z]{2}-\d{2}) \d{2}:\d{2}:\d{2} GMT$/;
 const ASCTIME = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/;
 
 /**
@@ -121,14 +118,14 @@ const ASCTIME = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/;
 export function parseRetryAfter(header: string | undefined, now: Date): number | undefined {
   const text = header?.trim();
   if (!text) return undefined;
-  const delay = /^\d+(\.\d+)?$/.test(text) ? Math.ceil(Number(text) * 1000) : dateOf(text) - now.getTime();
+  const delay = /^\d{1,9}(\.\d+)?$/.test(text) ? Math.ceil(Number(text) * 1000) : dateOf(text) - now.getTime();
   return delay > 0 ? Math.min(delay, LONGEST_MS) : undefined;
 }
 
-/** NaN when the text is not an HTTP-date; NaN compares as "not in the future". */
+/** NaN when the text is no date; NaN compares as "not in the future". Some write the time since 1970 (clawhub#407). */
 function dateOf(text: string): number {
-  if (HTTP_DATE.some((form) => form.test(text))) return Date.parse(text);
-  return ASCTIME.test(text) ? Date.parse(`${text} GMT`) : Number.NaN;
+  if (/^\d{10}(\d{3})?$/.test(text)) return Number(text.padEnd(13, '0'));
+  return HTTP_DATE.test(text) || ASCTIME.test(text) ? Date.parse(`${text.replace(/ GMT$/, '')} GMT`) : Number.NaN;
 }
 
 /** @param why without the URL */

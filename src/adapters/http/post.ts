@@ -59,7 +59,8 @@ export function createPoster(options: PosterOptions = {}): Poster {
         hostname: bareHost(url),
         port: url.port,
         path: `${url.pathname}${url.search}`,
-        headers: { ...headers, 'content-length': Buffer.byteLength(body) },
+        // Without it, any coding is acceptable (RFC 9110 §12.5.3), and none is read.
+        headers: { 'accept-encoding': 'identity', ...headers, 'content-length': Buffer.byteLength(body) },
         agent: tls ? secure : plain,
         maxHeaderSize: MAX_HEAD_BYTES,
         // Reads what RFC 9112 lets a client read: bare LF (§2.2), two framings (§6.3), line folding (§5.2). The name

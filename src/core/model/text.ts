@@ -13,10 +13,10 @@ export function clip(text: string, length: number): string {
   return (text.length <= length ? text : `${beginning(text, length - 1)}…`).toWellFormed();
 }
 
-/** The object in a JSON text; undefined for any other text. */
+/** The object in a JSON text, with a byte order mark or without; undefined for any other text. */
 export function jsonObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = JSON.parse(text.trim());
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
   } catch {
     return undefined;

@@ -105,8 +105,8 @@ describe('the answer of Teams', () => {
     expect(await sender.send(toTeam(), NEVER)).toMatchObject({ ok: true, response_code: '200' });
   });
 
-  it("is classified by Power Automate's code before the status", async () => {
-    server.answer = replying(400, '{"error":{"code":"WorkflowTriggerIsNotEnabled","message":"off"}}');
+  it.each(['', '\ufeff'])("is classified by Power Automate's code before the status, behind %j", async (mark) => {
+    server.answer = replying(400, `${mark}{"error":{"code":"WorkflowTriggerIsNotEnabled","message":"off"}}`);
     expect(await sender.send(toTeam(), NEVER)).toMatchObject({
       error_type: 'AUTH_FAILED',
       message: 'the Teams webhook answered 400 WorkflowTriggerIsNotEnabled',
