@@ -16,11 +16,7 @@ export const EMAIL_RULES: readonly ClassificationRule[] = [
     because:
       'The quota of a rolling 24 hours becomes free by itself. The deadline of the notification limits the wait.',
   },
-  {
-    text: /Maximum sending rate exceeded/i,
-    means: 'RATE_LIMITED',
-    because: 'The sending rate is counted in seconds.',
-  },
+  { text: /Maximum sending rate exceeded/i, means: 'RATE_LIMITED', because: 'The sending rate is counted in seconds.' },
   {
     code: [
       ...named('Throttling Throttled TooManyRequests LimitExceeded RequestThrottled'),
@@ -44,6 +40,7 @@ export const EMAIL_RULES: readonly ClassificationRule[] = [
     means: 'PERMISSION_DENIED',
     because: 'AWS has suspended the account: an operator has to contact AWS, then redrive.',
   },
+  { text: /Signature (expired|not yet)/i, means: 'AUTH_TEMPORARY', because: 'A freeze behind it: aws-sdk-js-v3#7605.' },
   {
     code: codes('ExpiredToken ExpiredTokenException TokenRefreshRequired RequestExpired CredentialsProviderError'),
     means: 'AUTH_TEMPORARY',

@@ -77,6 +77,7 @@ export const CALL_RULES: readonly RefusalRule[] = [
     class: 'account',
     because: 'SES reports a stopped account under several codes; the words are the same.',
   },
+  { text: /Signature (expired|not yet)/i, class: 'transient', because: 'A freeze behind it: aws-sdk-js-v3#7605.' },
   {
     code: codes(`MailFromDomainNotVerifiedException NotFoundException AccessDeniedException UnrecognizedClientException
       InvalidSignatureException`),

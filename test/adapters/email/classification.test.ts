@@ -14,6 +14,7 @@ const expected: [AnswerFacts, string][] = [
   [ses('MessageRejected', 'Sending paused for this account.'), 'RATE_LIMITED'],
   [ses('MessageRejected', 'Sending suspended for this account.'), 'PERMISSION_DENIED'],
   [ses('ExpiredToken', '', 403), 'AUTH_TEMPORARY'],
+  [ses('SignatureDoesNotMatch', 'Signature expired: 20260301T093000Z is now earlier than …', 403), 'AUTH_TEMPORARY'],
   [{ code: 'CredentialsProviderError' }, 'AUTH_TEMPORARY'],
   [ses('InvalidClientTokenId', '', 403), 'AUTH_FAILED'],
   [ses('AccessDeniedException', '', 403), 'PERMISSION_DENIED'],
