@@ -37,6 +37,7 @@ describe('a webhook', () => {
     expect(server.received[0]?.path).toBe('/hook?key=k1');
     expect(server.received[0]?.headers).toMatchObject({
       'content-type': 'application/json',
+      'accept-encoding': 'identity',
       'user-agent': 'notification-retry/1 (Standard-Webhooks)',
     });
     expect(JSON.parse(server.received[0]?.body ?? '')).toEqual({
