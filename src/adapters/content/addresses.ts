@@ -82,6 +82,7 @@ export const filledIn = (pieces: Pieces, values: Readonly<Record<string, string>
 
 const hexOf = (character: string): string => `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
 
+const WEB = 'https?://(?=[\\w[])';
 /** Of other characters than those of RFC 3986 none is taken along: Japanese goes on right behind an address. */
 const OF_ADDRESS = "[\\w.~:/?#[\\]@!$&'()*+,;=%-]";
 const MAIL = '(?<![\\w.+%-])[\\w.+%-]{1,64}@(?:[a-z\\d-]{1,63}\\.){1,8}[a-z]{2,24}\\b';
@@ -92,7 +93,7 @@ const MAIL = '(?<![\\w.+%-])[\\w.+%-]{1,64}@(?:[a-z\\d-]{1,63}\\.){1,8}[a-z]{2,2
  * @param style of the links
  */
 export function linkedText(text: string, { held, style }: { readonly held?: string; readonly style?: string } = {}) {
-  const begins = held === undefined ? 'https?://' : `https?://|${held}`;
+  const begins = held === undefined ? WEB : `${WEB}|${held}`;
   const addresses = new RegExp(`(\\b(?:${begins})${OF_ADDRESS}*)|${MAIL}`, 'gi');
   let html = '';
   let at = 0;

@@ -144,6 +144,13 @@ export const POST_CASES: readonly PostCase[] = [
     why: 'an address in plain text',
   },
   {
+    body: 'See https://例え.jp/ and https:// {name}',
+    format: 'text',
+    text: 'See https://例え.jp/ and https:// Ann & Bo',
+    html: ['See https://例え.jp/ and https:// Ann'],
+    why: 'a link to nothing is none (RFC 9110, 4.2.1: a host is not empty)',
+  },
+  {
     body: '<a href="mailto:x@s.example?subject=From {name}&amp;body={email}">M</a>',
     format: 'html',
     text: 'M mailto:x@s.example?subject=From%20Ann%20%26%20Bo&body=ann%2Bnews@example.com',
