@@ -14,6 +14,8 @@ const LINES = new Set(
 /** An element of any name that its style puts on a line of its own. */
 const LINE = /^(?:block|flex|grid|table|table-row|list-item)\b/;
 const STRUCK = new Set(['del', 's', 'strike']);
+/** What fills the line behind a preheader, and signs that show nothing (rust-html2text#134, nextcloud/mail#10495). */
+const FILLER = /(?<![\u034f \u00a0\u00ad\u200b\u200c])[\u034f \u00a0\u00ad\u200b\u200c]{4,}$|[\u034f\u00ad]/gm;
 const PRESERVED = /white-space\s*:\s*(?:pre|break-spaces)/i;
 
 /** `10<sup>3</sup>` is no 103. */
@@ -112,7 +114,7 @@ export function textOf(html: string): string {
     text: (text, hidden, _, around) => (hidden ? undefined : add(raised(text, around))),
   });
   // A linkifier takes a no-break space for a part of the address before it.
-  return String(whole).replaceAll('\u00a0', ' ');
+  return String(whole).replaceAll(FILLER, '').replaceAll('\u00a0', ' ');
 }
 
 /** Before and behind a tag. */
@@ -151,7 +153,6 @@ function markOf(value: string | undefined, numbers: (number | undefined)[]): str
 /** The address behind the text of its link, unless the text is the address. */
 function endLink(link: Link | undefined): void {
   if (link?.shown !== true) return;
-  const { href, frame, text } = link;
-  const address = writtenLink(href, text.length <= LONGEST_COMPARED ? text.trim() : undefined);
-  if (address !== undefined) frame.addApart(address);
+  const address = writtenLink(link.href, link.text.length <= LONGEST_COMPARED ? link.text.trim() : undefined);
+  if (address !== undefined) link.frame.addApart(address);
 }

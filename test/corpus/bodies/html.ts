@@ -142,6 +142,11 @@ export const HTML_CASES: readonly HtmlCase[] = [
     text: 'Seen',
     why: 'a preheader',
   },
+  {
+    html: `<style>.p{display:none}</style><div class="p">Soon${'&#847;&zwnj;&nbsp;'.repeat(90)}</div><p>Donau&shy;dampf &nbsp; می\u200cخواهم</p>`,
+    text: 'Soon\n\nDonaudampf   می\u200cخواهم',
+    why: 'what fills the line of a preheader, and places to break a word; a letter of Persian stays (rust-html2text#134)',
+  },
   { html: '<span style="OVERFLOW:HIDDEN; Max-Height : 0px">Hidden</span>Seen', text: 'Seen', why: 'a preheader' },
   { html: '<div style="font-size:1px;line-height:1px;color:#fff">Hidden</div>Seen', text: 'Seen', why: 'a preheader' },
   {
