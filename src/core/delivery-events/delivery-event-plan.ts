@@ -6,7 +6,7 @@ import { policyOf } from '../model/error-types.ts';
 import {
   arrived,
   type DeliveryByAttempt,
-  hasContent,
+  mayArrive,
   type NotificationRow,
   type RetryRecord,
   withEvidence,
@@ -82,15 +82,16 @@ export function planDeliveryEvent(event: DeliveryEvent, found: EventSubject, con
 
 /** The row keeps what an event has shown, its record does not yet: a worker died, or held the claim meanwhile. */
 function ofFormerLife(event: DeliveryEvent, found: EventSubject): ReturnType<typeof recordAsShown> {
-  const evidence = found.row.delivery_by_attempt;
-  if (evidence?.[event.attempt] === undefined || found.record === undefined) return {};
+  const evidence = knownOf(event, found);
+  if (evidence[event.attempt] === undefined || found.record === undefined) return {};
   const answer = event.feedback.kind === 'failed' ? event.feedback.answer : returned(found.row);
   return recordAsShown(event, answer, { ...found, evidence });
 }
 
-/** It waits for the indexer, which begins another life with what its writer has put in. */
+/** It waits for the indexer, which begins another life with what its writer has put in, unless the row is over. */
 function isReplaced(row: NotificationRow): boolean {
-  return hasContent(row) && row.work_queue !== undefined && !isClaimed(row) && row.send_status !== 'SUCCESS';
+  const isOver = row.is_deleted === true || (row.failure_reason !== undefined && row.work_queue === undefined);
+  return mayArrive(row) && !isOver && !isClaimed(row) && row.send_status !== 'SUCCESS';
 }
 
 type Answer = Extract<Feedback, { kind: 'failed' }>['answer'];
@@ -149,15 +150,14 @@ function planFailure(
   const pointless = verdict.status === 'FAILED' && policyOf(verdict.failure_reason).class === 'permanent';
   const open = attempt === 'abandoned' || (row.work_queue !== undefined && pointless);
   const restsOnThisAttempt = row.send_status === 'SUCCESS' || (isNewest && open);
+  const failed = { record: failedRecord(event, answer, ofAttempt(event, shown)) };
   if (verdict.status === 'SUCCESS' || refused.ok || arrived(evidence) || !restsOnThisAttempt) {
     const remove = arrived(evidence) ? [] : present(row, ['delivered_at']);
-    return { do: 'note', record: failedRecord(event, answer, ofAttempt(event, shown)), change: { set: marks, remove } };
+    return { do: 'note', ...failed, change: { set: marks, remove } };
   }
   const { suppressed: _, ...corrected } = marks;
-  if (row.next_life !== undefined && row.send_status === 'SUCCESS') {
-    const record = failedRecord(event, answer, ofAttempt(event, shown));
-    return { do: 'fail', record, ...cameBackCorrected(row, row.next_life, corrected, { now, policy: rules.policy }) };
-  }
+  if (row.next_life !== undefined && row.send_status === 'SUCCESS')
+    return { do: 'fail', ...failed, ...cameBackCorrected(row, row.next_life, corrected, { now, ...rules }) };
   const { change, due } = cameBack(row, { marks, refused, verdict, now });
   const record = failedRecord(event, answer, ofAttempt(event, shown), isNewest ? verdict : undefined);
   return { do: 'fail', record, due, change };

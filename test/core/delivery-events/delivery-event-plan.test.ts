@@ -73,6 +73,30 @@ describe('an event of a row that its writer has replaced, before the indexer com
     expect(plan({ kind: 'complained' }, replaced())).toMatchObject({ do: 'ignore' });
   });
 
+  it('is not of the life that begins behind an end, whose reason its writer has removed', () => {
+    const { row, ...others } = replaced({ send_status: 'FAILED' });
+    const { work_queue: _, ...stopped } = row;
+    expect(plan(DELIVERED, { row: stopped, ...others })).toMatchObject({ do: 'ignore' });
+  });
+
+  it.each<[string, Partial<NotificationRow> & { recipient_address?: string }]>([
+    ['is deleted by the same write', { is_deleted: true }],
+    ['has bounced, and keeps its recipient', { give_up: 'INVALID_RECIPIENT', recipient_address: '' }],
+  ])('counts for one that %s: no other life begins, or it has ended already', (_, changes) => {
+    const { row, ...others } = replaced();
+    expect(plan({ kind: 'complained' }, { row: { ...row, ...changes }, ...others })).toMatchObject({
+      do: 'reconcile',
+      record: { retry_status: 'SUCCESS' },
+      change: { set: { send_status: 'SUCCESS', suppressed: true } },
+    });
+  });
+
+  it('leaves the record that a stronger one has written since the row was read', () => {
+    const record = { ...recordOf(2), evidence: 'seen' } as const;
+    const { row } = replaced({ delivery_by_attempt: { 2: 'bounced' }, bounced_at: AT });
+    expect(plan(PERMANENT, { row, record, newest: record })).toMatchObject({ do: 'ignore' });
+  });
+
   it('completes the record of what the row has kept: a worker may end that life yet', () => {
     const planned = plan({ kind: 'complained' }, replaced({ delivery_by_attempt: { 2: 'seen' } }));
     expect(planned).toEqual({
