@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { deliverBatch } from '../../src/core/delivery/deliver.ts';
 import type { ProviderGate, SendResult } from '../../src/core/delivery/ports.ts';
 import { applyDeliveryEvent } from '../../src/core/delivery-events/apply-delivery-event.ts';
@@ -7,7 +7,7 @@ import { hasContent, type NotificationRow } from '../../src/core/model/notificat
 import { planCorrection } from '../../src/core/operator/correct.ts';
 import { passesFilter } from '../../tools/simulation/world/stores.ts';
 import { refused, setUp } from '../support/delivering.ts';
-import { PERMANENT } from '../support/delivery-events.ts';
+import { PERMANENT, recordOf } from '../support/delivery-events.ts';
 import { at, CONTENT, dueRow, iso, messageFor, received, T0 } from '../support/rows.ts';
 
 const OLD = 'https://example.com/hook';
@@ -37,9 +37,9 @@ function world(
     stored,
     writes: () => writes,
     sentTo: () => deliveries.map(({ content }) => content.recipient),
-    bounce: (attempt: number) => {
+    bounce: (attempt: number, more: { suppressed?: true } = {}) => {
       const at = T0.toISOString();
-      const event = { log_id: 'log-1', attempt, at, provider_message_id: 'p1', feedback: PERMANENT };
+      const event = { log_id: 'log-1', attempt, at, provider_message_id: 'p1', feedback: { ...PERMANENT, ...more } };
       return applyDeliveryEvent(event, { ...deps, rows: tables.eventRows });
     },
     work: () => deliverBatch([received(messageFor(tables.row('log-1') as NotificationRow))], deps),
@@ -149,6 +149,26 @@ describe('a writer that corrects a row that was taken in', () => {
     await work();
     expect(stored()).toMatchObject(ENDED);
     expect(sentTo()).toEqual([OLD]);
+  });
+
+  it('while an event is applied that read the row before: nothing that it notes goes on to the new recipient', async () => {
+    const row = dueRow({ ...TAKEN, last_attempt: 2, work_at: iso(600_000) });
+    const { tables, correct, bounce, stored, work, sentTo } = world(row);
+    tables.retryLog.set('log-1#1', { ...recordOf(1), provider_message_id: 'p1' });
+    tables.retryLog.set('log-1#2', recordOf(2, 'NETWORK_TIMEOUT'));
+    vi.spyOn(tables.eventRows, 'read').mockImplementationOnce(async (log_id) => {
+      const read = tables.row(log_id);
+      tables.log.set(log_id, { ...stored(), recipient_address: NEW, message_body: 'x' });
+      return read;
+    });
+    await bounce(1, { suppressed: true });
+    expect(stored()).toMatchObject({ delivery_by_attempt: { 1: 'bounced' }, suppressed: true });
+    await correct({});
+    expect(stored()).toHaveProperty('life');
+    for (const column of ['delivery_by_attempt', 'bounced_at', 'suppressed'])
+      expect(stored()).not.toHaveProperty(column);
+    await work();
+    expect(sentTo()).toEqual([NEW]);
   });
 
   const ENDED = { send_status: 'FAILED', failure_reason: 'INVALID_RECIPIENT' };

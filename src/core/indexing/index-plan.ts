@@ -113,10 +113,9 @@ export function planIndex(
   const host = hostOf(row, inline);
   const keys = workKeys(row, log_id, taking);
   const isAnothers = life !== undefined && (row['recipient_address'] ?? '') !== '';
-  const former = [...(life === undefined ? [] : OF_FORMER_LIFE), ...(isAnothers ? OF_FORMER_RECIPIENT : [])].filter(
-    (column) => row[column] !== undefined && !(column in keys),
-  );
-  const removed: readonly string[] = [...moved.remove, ...former];
+  const former = [...(life === undefined ? [] : OF_FORMER_LIFE), ...(isAnothers ? OF_FORMER_RECIPIENT : [])];
+  // Also what the image lacks: an event that had read the row before its writer put it may have noted it since.
+  const removed: readonly string[] = [...moved.remove, ...former.filter((column) => !(column in keys))];
   // DynamoDB refuses a change that sets and removes the same column.
   const kept = Object.fromEntries(Object.entries(history).filter(([column]) => !removed.includes(column)));
   return {
