@@ -11,6 +11,7 @@ import { withoutAddresses } from '../../model/text.ts';
 import type { Clock } from '../../model/time.ts';
 import type { RowFault } from '../../model/work-index.ts';
 import { workFaults } from '../../model/work-rules.ts';
+import { changeRow } from '../retry-now.ts';
 
 export interface DeadLetter {
   readonly message_id: string;
@@ -96,10 +97,9 @@ export function isReplaced(letter: DeadLetter, row: NotificationRow | undefined,
  */
 export async function dropDeadLetter({ message, ...letter }: DeadLetter, rows: RowStore, now: Date): Promise<void> {
   if (message === undefined) return;
-  const row = await rows.read(message.log_id);
-  if (row === undefined || stateOf(row, now) !== 'dead' || !isLetter(row, { ...letter, message })) return;
-  // A row that changes at this moment is being attempted and no longer belongs to this letter.
-  await rows.change(row, GIVEN_UP);
+  const isIts = (row: NotificationRow) => stateOf(row, now) === 'dead' && isLetter(row, { ...letter, message });
+  // A row that is attempted at this moment no longer belongs to this letter; one on which an event is noted still does.
+  await changeRow(message.log_id, rows, (row) => (isIts(row) ? { change: GIVEN_UP } : undefined));
 }
 
 /** By a channel function's rules for a redriven message (docs/decisions/delivery/dead-letters-and-redrive.md). */
