@@ -108,12 +108,13 @@ async function takeRow(row: ForeignRow, work: Work): Promise<void> {
   const whose = await ports.whose(row);
   if (whose === 'recipient') await takeNotification(String(row['log_id']), row, work);
   if (whose === 'fallback') {
-    work.state.fallbacks += 1;
-    if (run.dry_run) return;
     // Its writer named the recipient for the case that another one fails: nobody has taken the row in yet.
-    await ports.rows.change(asNotification(row), { set: {}, remove: FALLBACK });
+    const done = run.dry_run || (await ports.rows.change(asNotification(row), { set: {}, remove: FALLBACK }));
+    const found = done ? undefined : await ports.rows.read(String(row['log_id']));
+    if (found !== undefined) await takeRow({ ...found }, work);
+    else work.state.fallbacks += 1;
     // Whoever was taking it in at the moment stores its content behind the scan.
-    later(work.state, { log_id: String(row['log_id']), of: 'content', looks: 0 }, ports);
+    if (!run.dry_run) later(work.state, { log_id: String(row['log_id']), of: 'content', looks: 0 }, ports);
   }
 }
 

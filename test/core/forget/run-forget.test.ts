@@ -190,3 +190,36 @@ it('costs the same per row, of however many rows the recipient is the fallback',
   // It was six times as much, as the list of what is looked at again was copied for each row.
   expect(many / few).toBeLessThan(2);
 });
+
+it('takes the fallback recipient out of a row that is set aside between its page and the write', async () => {
+  let passed = 0;
+  const clock = () => at(passed);
+  const tables = new MemoryTables(clock);
+  const { work_queue: _, work_at: __, ...taken } = dueRow({ send_status: 'PENDING' });
+  const row = { ...taken, fallback_channel: 'email' as const, fallback_recipient: 'ann@example.com' };
+  const { forgetRows: rows, records, erasable } = tables;
+  const ports = {
+    tenant_id: row.tenant_id,
+    rows,
+    records,
+    erasable,
+    clock,
+    rowPage: async (segment: number) => {
+      if (segment !== 0) return nothing();
+      tables.log.set(row.log_id, { ...row, send_status: 'FAILED', failure_reason: 'FORMAT_ERROR' });
+      return { items: [row], read_units: 0 };
+    },
+    contentPage: nothing,
+    names: () => false,
+    whose: async (found: object) => ('fallback_recipient' in found ? ('fallback' as const) : undefined),
+    contentOf: async () => undefined,
+    eraseFallback: async () => {},
+  };
+  const pause = async () => {
+    passed += 100_000;
+  };
+  const state = newForget(T0);
+  await forget(state, ports, { run_id: 'manual-1', dry_run: false, rate: 1_000_000, pause, isStopping: () => false });
+  expect(tables.log.get(row.log_id)).not.toHaveProperty('fallback_recipient');
+  expect(state).toMatchObject({ phase: 'done', fallbacks: 1 });
+});
