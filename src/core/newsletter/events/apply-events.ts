@@ -14,7 +14,7 @@ import {
 import {
   type BatchEvents,
   type EventKind,
-  hadFirst,
+  hadAnother,
   hasBit,
   type NewsletterEvent,
   SENT_AGAIN,
@@ -122,38 +122,37 @@ async function moveStates(
   bits: BatchEvents['bits'],
   deps: ApplyDeps,
 ): Promise<number> {
-  const rejected = new Map<number, Map<number, Rejection>>();
-  for (const { chunk, n, rejected: reason, message_id } of events) {
-    if (reason === undefined) continue;
-    rejected.set(chunk, (rejected.get(chunk) ?? new Map<number, Rejection>()).set(n, { reason, message_id }));
-  }
   const { email_id, batch_id } = batch;
+  const hasAnother = ({ chunk, n }: NewsletterEvent) => hadAnother({ bits }, placeInBatch(chunk, n));
   const now = await deps.batches.read(email_id, batch_id);
   const mayBeUncertain = now !== undefined && (now.status !== 'submitted' || now.counts.uncertain > 0 || now.resent);
-  if (!mayBeUncertain && rejected.size === 0) return 0;
-  let moved = 0;
-  let changed = false;
+  const mayMove = events.some((event) => event.rejected !== undefined || hasAnother(event));
+  if (!mayBeUncertain && !mayMove) return 0;
+  const hasMail = now?.resent ? showsMail : hadAnother;
+  let [moved, changed] = [0, false];
   for (const state of (await deps.chunks.states(email_id, batch_id)).slice(0, batch.chunks)) {
-    const reasons = rejected.get(state.chunk);
+    const told = events.filter((event) => event.chunk === state.chunk && !hasAnother(event));
+    const reasons = new Map<number, Rejection>();
+    for (const { n, rejected: reason, message_id } of told) if (reason) reasons.set(n, { reason, message_id });
     // Also by events that came while its call was open.
-    const isNew = (n: number) => reasons?.has(n) !== true && showsMail({ bits }, placeInBatch(state.chunk, n));
+    const isNew = (n: number) => !reasons.has(n) && showsMail({ bits }, placeInBatch(state.chunk, n));
     // Nobody takes over what a dead sender claimed while its email is paused.
     let after = await changeState(state, (found) => expireCall(found, deps.clock().toISOString()), deps);
     const found = placesOf(after.states, RECIPIENT_STATES.uncertain).filter(isNew).length;
     if (found > 0) after = await changeState(after, (known) => acceptUncertain(known, isNew), deps);
     moved += found;
-    const first = (n: number) => hadFirst(bits, placeInBatch(state.chunk, n));
-    if (now?.resent) after = await changeState(after, (known) => acceptUncertain(known, first, SENT_AGAIN), deps);
-    if ([...(reasons?.keys() ?? [])].some((n) => after.states[n] === RECIPIENT_STATES.claimed)) {
+    const has = (n: number) => hasMail({ bits }, placeInBatch(state.chunk, n));
+    after = await changeState(after, (known) => acceptUncertain(known, has, SENT_AGAIN), deps);
+    if ([...reasons.keys()].some((n) => after.states[n] === RECIPIENT_STATES.claimed)) {
       throw new OpenCallError(
         `Chunk ${state.chunk} of batch ${batch_id} is rejected while its call is open: it comes back.`,
       );
     }
-    if (reasons !== undefined) after = await changeState(after, (found) => rejectSubmitted(found, reasons), deps);
+    after = await changeState(after, (found) => rejectSubmitted(found, reasons), deps);
     changed ||= after.version !== state.version;
   }
   // Also when nothing changed: an earlier try may have ended before the counts were written.
-  if (changed || rejected.size > 0 || (now?.counts.uncertain ?? 0) > 0) await refreshBatch(email_id, batch_id, deps);
+  if (changed || mayMove || (now?.counts.uncertain ?? 0) > 0) await refreshBatch(email_id, batch_id, deps);
   return moved;
 }
 

@@ -78,9 +78,9 @@ export function showsMail({ bits }: Pick<BatchEvents, 'bits'>, place: number): b
     : hasBit(bits.accepted, place);
 }
 
-/** Events show a mail, and no rejection: who was to be sent to again had the first one. */
-export const hadFirst = ({ accepted, rejected }: BatchEvents['bits'], place: number): boolean =>
-  hasBit(accepted, place) && !hasBit(rejected, place);
+/** One mail was refused late, and another one went on. */
+export const hadAnother = ({ bits }: Pick<BatchEvents, 'bits'>, place: number): boolean =>
+  hasBit(bits.rejected, place) && showsMail({ bits }, place);
 
 /** A copy with the bits of the places set. */
 export function withBits(bits: Uint8Array | undefined, places: readonly number[]): Uint8Array {

@@ -5,7 +5,7 @@ import { passOn } from '../lifecycle/advance.ts';
 import { NOT_ALLOWED, probeAt, waitsUntil } from '../lifecycle/holds.ts';
 import { batchLease } from '../lifecycle/plan-slots.ts';
 import { type Batch, type ChunkState, placeInBatch, RECIPIENT_STATES } from '../model/batch.ts';
-import { hadFirst, SENT_AGAIN, showsMail } from '../model/batch-events.ts';
+import { SENT_AGAIN, showsMail } from '../model/batch-events.ts';
 import type { SendMessage } from '../model/email-message.ts';
 import { type JobLimits, pauseAfter, storageOf } from '../model/job-limits.ts';
 import type { Change } from '../model/ports.ts';
@@ -147,9 +147,9 @@ async function acceptFromEvents(held: HeldBatch): Promise<void> {
   if (open.length === 0) return;
   const { bits } = await held.storage('read the events of a batch', () => events.read(email_id, batch_id));
   for (const state of open) {
-    const known = acceptUncertain(state, (n) => showsMail({ bits }, placeInBatch(state.chunk, n)));
-    const first = (n: number) => hadFirst(bits, placeInBatch(state.chunk, n));
-    const next = (resent && acceptUncertain({ ...state, ...known }, first, SENT_AGAIN)) || known;
+    const has = (n: number) => showsMail({ bits }, placeInBatch(state.chunk, n));
+    const known = acceptUncertain(state, has);
+    const next = (resent && acceptUncertain({ ...state, ...known }, has, SENT_AGAIN)) || known;
     await held.write('accept what events show', state, next);
   }
 }

@@ -164,4 +164,17 @@ describe('an event of a mail whose sender died, also while the email is paused a
     await apply({ n: 0, kinds: ['opened'] });
     expect(await world.states()).toBe('ss');
   });
+
+  const former = { n: 0, kinds: ['rejected'], rejected: 'rejected', message_id: 'former' } as const;
+  const arrived = { n: 0, kinds: ['accepted', 'delivered'], message_id: 'newest' } as const;
+  it.each([
+    ['before', [former, arrived]],
+    ['after', [arrived, former]],
+  ])('is not refused by an older mail, which is told %s it', async (_, events) => {
+    const { world, apply } = await started();
+    world.advance(40_001);
+    for (const event of events) await apply(event);
+    expect(await world.states()).toBe('su');
+    expect((await world.tables.batches.read('email-1', '00000'))?.counts).toMatchObject({ submitted: 1, failed: 0 });
+  });
 });
