@@ -104,7 +104,7 @@ export async function failOver(
   if (channel === undefined) return { verdict, ...(isRead && { current }) };
   const log_id = successorId(row.log_id, row.life);
   const routing = await deps.successors.copyContent(row, { log_id, expires_at: expiresAt(now) });
-  if (routing === undefined) return { verdict };
+  if (routing === undefined) return { verdict: { ...verdict, dead_letter: true } };
   const successor = await deps.successors.put(successorOf(row, channel, routing, { now, policy: deps.policy }));
   // A row with this log_id that names another predecessor, or none, is no successor of this one.
   if (successor.predecessor_log_id !== row.log_id) return { verdict };
