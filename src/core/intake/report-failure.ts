@@ -102,8 +102,8 @@ async function claim(
     case 'claimed':
       throw conflict('an attempt is under way');
     case 'abandoned':
-      // A report that crashed after its claim is continued. The pipeline takes over the attempts of its own workers.
-      if (row.claim_until === at.toISOString()) return row;
+      // A report that crashed after its claim is continued. The pipeline takes over the claims of workers: these have ids.
+      if (row.claim_until === at.toISOString() && !row.claim_id) return row;
       throw conflict('an attempt is under way');
     case 'dead':
     case 'stopped':

@@ -282,6 +282,7 @@ describe('a report', () => {
     ['is delivered', dueRow({ send_status: 'SUCCESS' }), 'the notification is delivered already'],
     ['is claimed', sending(at(1)), 'an attempt is under way'],
     ['was abandoned by a worker', sending(at(-1)), 'an attempt is under way'],
+    ['a worker abandons at that moment', { ...sending(at(0)), claim_id: 'worker' }, 'an attempt is under way'],
     [
       'is dead',
       dueRow({ work_queue: workQueueOf('dead', 'normal', 'log-1') }),
