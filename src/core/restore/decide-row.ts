@@ -109,8 +109,7 @@ function livesAnew(one: Case): Decided | undefined {
   if (proof !== undefined)
     return { as: 'delivered', row: deliveredBy(proof, { ...row, life, last_attempt: proof.retry_attempt }) };
   if (stays) return { ask: 'put_anew', row: { ...row, next_life: life } };
-  const last_attempt = Math.max(life - 1, ...since.map(({ retry_attempt }) => retry_attempt));
-  const anew = { ...row, life, last_attempt };
+  const anew = { ...row, life, last_attempt: Math.max(life - 1, ...since.map(({ retry_attempt }) => retry_attempt)) };
   const successor = lostSuccessor({ ...one, row: anew });
   return { ask: 'put_anew', row: stopped(anew, 'put_anew'), ...(successor && { with: { successor } }) };
 }

@@ -98,8 +98,7 @@ function nextBits({ bits }: BatchEvents, events: readonly NewsletterEvent[]) {
     const place = placeInBatch(chunk, n);
     for (const kind of kinds) {
       if (hasBit(bits[kind], place)) continue;
-      const found = places.get(kind) ?? new Set();
-      places.set(kind, found.add(place));
+      places.set(kind, (places.get(kind) ?? new Set()).add(place));
     }
   }
   const next: Partial<Record<EventKind, Uint8Array>> = { ...bits };
@@ -131,9 +130,9 @@ async function moveStates(
   const hasMail = now?.resent ? showsMail : hadAnother;
   let [moved, changed] = [0, false];
   for (const state of (await deps.chunks.states(email_id, batch_id)).slice(0, batch.chunks)) {
-    const told = events.filter((event) => event.chunk === state.chunk && !hasAnother(event));
+    const own = events.filter((event) => event.chunk === state.chunk && !hasAnother(event));
     const reasons = new Map<number, Rejection>();
-    for (const { n, rejected: reason, message_id } of told) if (reason) reasons.set(n, { reason, message_id });
+    for (const { n, rejected: reason, message_id } of own) if (reason) reasons.set(n, { reason, message_id });
     // Also by events that came while its call was open.
     const isNew = (n: number) => !reasons.has(n) && showsMail({ bits }, placeInBatch(state.chunk, n));
     // Nobody takes over what a dead sender claimed while its email is paused.
@@ -143,12 +142,15 @@ async function moveStates(
     moved += found;
     const has = (n: number) => hasMail({ bits }, placeInBatch(state.chunk, n));
     after = await changeState(after, (known) => acceptUncertain(known, has, SENT_AGAIN), deps);
-    if ([...reasons.keys()].some((n) => after.states[n] === RECIPIENT_STATES.claimed)) {
-      throw new OpenCallError(
-        `Chunk ${state.chunk} of batch ${batch_id} is rejected while its call is open: it comes back.`,
-      );
+    if ([...reasons.keys()].some((n) => after.states[n] === RECIPIENT_STATES.claimed))
+      throw new OpenCallError(`Chunk ${state.chunk} of batch ${batch_id} is rejected during its call: it comes back.`);
+    if (reasons.size > 0) {
+      after = await changeState(after, (found) => rejectSubmitted(found, reasons), deps);
+      // Whoever has told of another mail since has found nobody failed.
+      const since = await deps.events.read(email_id, batch_id);
+      const told = (n: number) => hadAnother(since, placeInBatch(state.chunk, n));
+      after = await changeState(after, (found) => acceptUncertain(found, told, SENT_AGAIN), deps);
     }
-    after = await changeState(after, (found) => rejectSubmitted(found, reasons), deps);
     changed ||= after.version !== state.version;
   }
   // Also when nothing changed: an earlier try may have ended before the counts were written.

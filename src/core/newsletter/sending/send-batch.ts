@@ -148,8 +148,7 @@ async function acceptFromEvents(held: HeldBatch): Promise<void> {
   const { bits } = await held.storage('read the events of a batch', () => events.read(email_id, batch_id));
   for (const state of open) {
     const has = (n: number) => showsMail({ bits }, placeInBatch(state.chunk, n));
-    const known = acceptUncertain(state, has);
-    const next = (resent && acceptUncertain({ ...state, ...known }, has, SENT_AGAIN)) || known;
+    const next = acceptUncertain(state, has, [RECIPIENT_STATES.uncertain, ...(resent ? SENT_AGAIN : [])]);
     await held.write('accept what events show', state, next);
   }
 }
