@@ -91,9 +91,9 @@ export async function failOver(
   if (verdict.status !== 'FAILED') return { verdict };
   const channel = FAILED_OVER.includes(verdict.failure_reason) ? row.fallback_channel : undefined;
   if (channel === undefined && verdict.dead_letter) return { verdict };
-  // The stage lacks the channel: a letter, also after INVALID_RECIPIENT, lets an operator retry it.
-  if (channel !== undefined && deps.channels?.includes(channel) === false)
-    return { verdict: { ...verdict, dead_letter: true } };
+  // What cannot be handed on has a letter, also after INVALID_RECIPIENT, which lets an operator retry it.
+  const letter: Failover = { verdict: { ...verdict, dead_letter: true } };
+  if (channel !== undefined && deps.channels?.includes(channel) === false) return letter;
   const now = deps.clock();
   const isRead = channel !== undefined || changed;
   const current = isRead ? await deps.rows.read(row.log_id) : row;
@@ -104,12 +104,12 @@ export async function failOver(
   if (channel === undefined) return { verdict, ...(isRead && { current }) };
   const log_id = successorId(row.log_id, row.life);
   const routing = await deps.successors.copyContent(row, { log_id, expires_at: expiresAt(now) });
-  if (routing === undefined) return { verdict: { ...verdict, dead_letter: true } };
+  if (routing === undefined) return letter;
   const successor = await deps.successors.put(successorOf(row, channel, routing, { now, policy: deps.policy }));
   // A row with this log_id that names another predecessor, or none, is no successor of this one.
-  if (successor.predecessor_log_id !== row.log_id) return { verdict };
+  if (successor.predecessor_log_id !== row.log_id) return letter;
   // The successor was withdrawn, as the notification seemed to have arrived, or has ended: an operator decides.
-  if (stateOf(successor, now) === 'stopped') return { verdict: { ...verdict, dead_letter: true } };
+  if (stateOf(successor, now) === 'stopped') return letter;
   const { work_at } = successor;
   const message = work_at === undefined ? undefined : followUp(successor, work_at, run_id);
   const over = { ...verdict, dead_letter: false, successor_log_id: log_id };

@@ -187,6 +187,20 @@ describe('a notification with a fallback', () => {
     expect(tables.log.size).toBe(1);
   });
 
+  it.each<[string, (tables: ReturnType<typeof setUp>['tables']) => unknown]>([
+    ['the content for the other channel is missing', ({ content }) => content.clear()],
+    [
+      'the content is of another life',
+      ({ content }) => content.set('log-1', { ...CONTENT, tenant_id: 'tenant-1', life: 7 }),
+    ],
+    ['its id is of someone else', ({ log }) => log.set('log-1-fallback', { ...dueRow({ log_id: 'log-1-fallback' }) })],
+  ])('has a letter after INVALID_RECIPIENT where it cannot be handed on: %s', async (_, prepare) => {
+    const { tables, over } = setUp();
+    prepare(tables);
+    const verdict = { ...failedBecause('INVALID_RECIPIENT', 'UNKNOWN'), dead_letter: true };
+    expect(await over(dueRow({ fallback_channel: 'teams' }), 'INVALID_RECIPIENT')).toEqual({ verdict });
+  });
+
   it('stays dead when the id of its successor belongs to a notification of someone else', async () => {
     const { tables, over } = setUp();
     const theirs = dueRow({ log_id: 'log-1-fallback' });
