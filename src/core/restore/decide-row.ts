@@ -98,8 +98,7 @@ function takenIn(copy: ForeignRow, survivors: Survivors, terms: RestoreTerms): F
 }
 
 /** Its writer has corrected it, or put it anew: what columns it has now is lost. */
-function livesAnew(one: Case): Decided | undefined {
-  const { row, recorded, survivors } = one;
+function livesAnew({ row, recorded, survivors, ...others }: Case): Decided | undefined {
   const life = survivors.content?.life ?? 0;
   if (life <= (row.life ?? 0)) return undefined;
   const since = survivors.records.filter(({ retry_attempt }) => retry_attempt >= life);
@@ -110,7 +109,7 @@ function livesAnew(one: Case): Decided | undefined {
     return { as: 'delivered', row: deliveredBy(proof, { ...row, life, last_attempt: proof.retry_attempt }) };
   if (stays) return { ask: 'put_anew', row: { ...row, next_life: life } };
   const anew = { ...row, life, last_attempt: Math.max(life - 1, ...since.map(({ retry_attempt }) => retry_attempt)) };
-  const successor = lostSuccessor({ ...one, row: anew });
+  const successor = lostSuccessor({ ...others, recorded, survivors, row: anew });
   return { ask: 'put_anew', row: stopped(anew, 'put_anew'), ...(successor && { with: { successor } }) };
 }
 

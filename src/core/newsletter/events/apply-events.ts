@@ -111,9 +111,9 @@ function nextBits({ bits }: BatchEvents, events: readonly NewsletterEvent[]) {
 }
 
 /**
- * What is uncertain was accepted; what was rejected was not sent. The batch's row tells whether it has anything
- * uncertain, but its sender writes it after the chunks, so a batch in work is looked at in any case. Returns how many
- * recipients were uncertain.
+ * What is uncertain was accepted; what was rejected was not sent, unless another mail was. The batch's row tells whether
+ * it has anything uncertain, but its sender writes it after the chunks, so a batch in work is looked at in any case.
+ * Returns how many recipients were uncertain.
  */
 async function moveStates(
   batch: Batch,
@@ -127,7 +127,6 @@ async function moveStates(
   const mayBeUncertain = now !== undefined && (now.status !== 'submitted' || now.counts.uncertain > 0 || now.resent);
   const mayMove = events.some((event) => event.rejected !== undefined || hasAnother(event));
   if (!mayBeUncertain && !mayMove) return 0;
-  const hasMail = now?.resent ? showsMail : hadAnother;
   let [moved, changed] = [0, false];
   for (const state of (await deps.chunks.states(email_id, batch_id)).slice(0, batch.chunks)) {
     const own = events.filter((event) => event.chunk === state.chunk && !hasAnother(event));
@@ -140,7 +139,7 @@ async function moveStates(
     const found = placesOf(after.states, RECIPIENT_STATES.uncertain).filter(isNew).length;
     if (found > 0) after = await changeState(after, (known) => acceptUncertain(known, isNew), deps);
     moved += found;
-    const has = (n: number) => hasMail({ bits }, placeInBatch(state.chunk, n));
+    const has = (n: number) => (now?.resent ? showsMail : hadAnother)({ bits }, placeInBatch(state.chunk, n));
     after = await changeState(after, (known) => acceptUncertain(known, has, SENT_AGAIN), deps);
     if ([...reasons.keys()].some((n) => after.states[n] === RECIPIENT_STATES.claimed))
       throw new OpenCallError(`Chunk ${state.chunk} of batch ${batch_id} is rejected during its call: it comes back.`);
