@@ -104,14 +104,14 @@ async function drop(choice: LetterChoice, deps: LetterDeps): Promise<Dropped> {
     const url = deps.deployment.dead_letter_queues[channel];
     const gone = new Set<string>();
     for await (const letters of peekLetters(deps.sqs, url, gone)) {
-      const chosen = await chosenOf(channel, letters, choice, deps);
-      for (const letter of chosen) {
-        await dropDeadLetter(letter, deps.rows, deps.clock());
+      const over: HeldLetter[] = [];
+      for (const letter of await chosenOf(channel, letters, choice, deps)) {
+        if (await dropDeadLetter(letter, deps.rows, deps.clock())) over.push(letter);
         if (letter.message) found.add(letter.message.log_id);
       }
-      await deleteLetters(deps.sqs, url, chosen);
-      for (const { message_id } of chosen) gone.add(message_id);
-      dropped += chosen.length;
+      await deleteLetters(deps.sqs, url, over);
+      for (const { message_id } of over) gone.add(message_id);
+      dropped += over.length;
     }
   }
   return { dropped, missing: choice.log_ids.filter((log_id) => !found.has(log_id)) };

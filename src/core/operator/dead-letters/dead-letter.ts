@@ -93,13 +93,15 @@ export function isReplaced(letter: DeadLetter, row: NotificationRow | undefined,
 /**
  * Drops a dead letter: its notification leaves `dead#…` if this is its letter. Call it before the message is
  * deleted. A command that crashes in between leaves a message without effect, which can be dropped again. In the other
- * order it would leave a dead notification without a letter to redrive.
+ * order it would leave a dead notification without a letter. False where others keep changing the row: the message stays.
  */
-export async function dropDeadLetter({ message, ...letter }: DeadLetter, rows: RowStore, now: Date): Promise<void> {
-  if (message === undefined) return;
-  const isIts = (row: NotificationRow) => stateOf(row, now) === 'dead' && isLetter(row, { ...letter, message });
+export async function dropDeadLetter({ message, ...letter }: DeadLetter, rows: RowStore, now: Date): Promise<boolean> {
+  if (message === undefined) return true;
   // A row that is attempted at this moment no longer belongs to this letter; one on which an event is noted still does.
-  await changeRow(message.log_id, rows, (row) => (isIts(row) ? { change: GIVEN_UP } : undefined));
+  const givenUp = (row: NotificationRow) =>
+    stateOf(row, now) === 'dead' && isLetter(row, { ...letter, message }) ? { change: GIVEN_UP } : undefined;
+  const { plan, changed } = await changeRow(message.log_id, rows, givenUp);
+  return plan === undefined || changed !== undefined;
 }
 
 /** By a channel function's rules for a redriven message (docs/decisions/delivery/dead-letters-and-redrive.md). */

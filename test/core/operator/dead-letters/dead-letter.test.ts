@@ -26,3 +26,11 @@ it.each([
   await dropDeadLetter(letter(row), tables.operatorRows, T0);
   expect(tables.row(row.log_id)?.work_queue).toBe(Object.keys(revived).length > 0 ? 'due#normal#0' : undefined);
 });
+
+it('a letter stays whose row others keep changing', async () => {
+  const tables = new MemoryTables(() => T0);
+  const row = dueRow({ send_status: 'FAILED', dead_message_id: 'letter', work_queue: 'dead#normal#0' });
+  tables.log.set(row.log_id, { ...row });
+  vi.spyOn(tables.operatorRows, 'change').mockResolvedValue(false);
+  expect(await dropDeadLetter(letter(row), tables.operatorRows, T0)).toBe(false);
+});
