@@ -74,9 +74,9 @@ export function claimed(memory: Memory, { log_id, last_attempt }: Stored, predec
 /** A claim that showed what its writer has spoilt gives its number back, because nothing was sent. */
 export function givenBack(memory: Memory, was: Stored, { log_id, last_attempt, failure_reason }: Stored): Memory {
   const [id, number] = [String(log_id), Number(was['last_attempt'])];
-  const isSetAside = was['send_status'] === 'SENDING' && failure_reason === 'FORMAT_ERROR';
-  if (!isSetAside || memory.accepted[id]?.some(({ attempt }) => attempt >= number)) return memory;
-  return { ...memory, numbered: { ...memory.numbered, [id]: Math.min(number, Number(last_attempt)) } };
+  const isBack = was['send_status'] === 'SENDING' && failure_reason === 'FORMAT_ERROR' && last_attempt === number - 1;
+  if (!isBack || memory.accepted[id]?.some(({ attempt }) => attempt >= number)) return memory;
+  return { ...memory, numbered: { ...memory.numbered, [id]: (memory.numbered[id] ?? number) - 1 } };
 }
 
 const hasEnded = (row: Stored): boolean => isStopped(row) || row['failure_reason'] !== undefined;
