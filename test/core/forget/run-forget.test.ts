@@ -1,17 +1,34 @@
 import { expect, it } from 'vitest';
 import { type ForgetState, newForget } from '../../../src/core/forget/forget-state.ts';
-import { forget } from '../../../src/core/forget/run-forget.ts';
+import { type ForgetPorts, forget } from '../../../src/core/forget/run-forget.ts';
 import { MemoryTables } from '../../../tools/simulation/twins/memory-tables.ts';
 import { at, CONTENT, dueRow, iso, T0 } from '../../support/rows.ts';
 
 const nothing = async () => ({ items: [], read_units: 0 });
+
+/** Of a stage in which nobody is found, but for what is given. */
+const portsOf = (
+  { forgetRows: rows, records, erasable }: MemoryTables,
+  given: Pick<ForgetPorts, 'clock'> & Partial<ForgetPorts>,
+): ForgetPorts => ({
+  tenant_id: dueRow().tenant_id,
+  rows,
+  records,
+  erasable,
+  rowPage: nothing,
+  contentPage: nothing,
+  names: () => false,
+  whose: async () => undefined,
+  contentOf: async () => undefined,
+  eraseFallback: async () => {},
+  ...given,
+});
 
 it('erases the row that a repeated request puts at the moment when its content is erased', async () => {
   const clock = () => at(0);
   const tables = new MemoryTables(clock);
   const { log_id, tenant_id } = dueRow();
   tables.content.set(log_id, { ...CONTENT, tenant_id });
-  const { forgetRows: rows, records } = tables;
   const erasable = {
     ...tables.erasable,
     eraseContent: async (row: { log_id: string; tenant_id: string }) => {
@@ -24,19 +41,11 @@ it('erases the row that a repeated request puts at the moment when its content i
     phase: 'later' as const,
     later: [{ log_id, of: 'content' as const, at: 0, looks: 0 }],
   };
-  const ports = {
-    tenant_id,
-    rows,
-    records,
+  const ports = portsOf(tables, {
     erasable,
     clock,
-    rowPage: nothing,
-    contentPage: nothing,
-    names: () => false,
-    whose: async () => undefined,
     contentOf: async () => 'recipient' as const,
-    eraseFallback: async () => {},
-  };
+  });
   const run = { run_id: 'manual-1', dry_run: false, rate: 1_000, pause: async () => {}, isStopping: () => false };
   await forget(state, ports, run);
   expect(state).toMatchObject({ phase: 'done', notifications: { cancelled: 1 }, contents_without_row: 0 });
@@ -53,12 +62,7 @@ it.each([
   const row = dueRow();
   const { log_id, tenant_id } = row;
   tables.content.set(log_id, { ...CONTENT, tenant_id });
-  const { forgetRows: rows, records, erasable } = tables;
-  const ports = {
-    tenant_id,
-    rows,
-    records,
-    erasable,
+  const ports = portsOf(tables, {
     clock,
     // An operator corrects it between the page and its erasure.
     rowPage: async (segment: number) => {
@@ -66,12 +70,9 @@ it.each([
       tables.log.set(log_id, { ...row, life: 2, send_status: 'RETRY' });
       return { items: [{ ...row }], read_units: 0 };
     },
-    contentPage: nothing,
-    names: () => false,
     whose: async () => 'recipient' as const,
     contentOf: async () => whose,
-    eraseFallback: async () => {},
-  };
+  });
   const pause = async () => {
     passed += 100_000;
   };
@@ -91,21 +92,14 @@ it.each([
   const row = { ...dueRow(), fallback_channel: 'email' as const, fallback_recipient: 'ann@example.com' };
   const found = whose === 'fallback' ? row : { ...row, life: 7 };
   tables.log.set(row.log_id, row);
-  const { forgetRows: rows, records, erasable } = tables;
   const left = new Set<string>();
-  const ports = {
-    tenant_id: row.tenant_id,
-    rows,
-    records,
-    erasable,
+  const ports = portsOf(tables, {
     clock,
     rowPage: async (segment: number) => (segment === 0 ? { items: [found], read_units: 0 } : nothing()),
-    contentPage: nothing,
-    names: () => false,
     whose: async () => whose,
     contentOf: async (log_id: string) => (left.has(log_id) ? ('fallback' as const) : undefined),
     eraseFallback: async (log_id: string) => void left.delete(log_id),
-  };
+  });
   const pause = async () => {
     passed += 100_000;
   };
@@ -123,26 +117,18 @@ it.each([
   ['longer, so it is scanned anew', 3_600_001, 12],
 ])('goes on from a state that is old by %s', async (_, age, scans) => {
   const clock = () => at(0);
-  const { forgetRows: rows, records, erasable } = new MemoryTables(clock);
+  const tables = new MemoryTables(clock);
   const state: ForgetState = { ...newForget(T0), started_at: iso(-age), phase: 'contents' };
   let pages = 0;
   const page = async () => {
     pages += 1;
     return nothing();
   };
-  const ports = {
-    tenant_id: 't',
-    rows,
-    records,
-    erasable,
+  const ports = portsOf(tables, {
     clock,
     rowPage: page,
     contentPage: page,
-    names: () => false,
-    whose: async () => undefined,
-    contentOf: async () => undefined,
-    eraseFallback: async () => {},
-  };
+  });
   const run = { run_id: 'manual-1', dry_run: false, rate: 1_000, pause: async () => {}, isStopping: () => false };
   await forget(state, ports, run);
   expect({ pages, phase: state.phase }).toEqual({ pages: scans, phase: 'done' });
@@ -153,25 +139,17 @@ async function cpuOf(contents: number): Promise<number> {
   const erase = async () => {
     let now = T0.getTime();
     const clock = () => new Date(now);
-    const { forgetRows: rows, records, erasable } = new MemoryTables(clock);
+    const tables = new MemoryTables(clock);
     const found = Array.from({ length: contents }, (_, i) => ({ log_id: `log-${i}`, whose: 'fallback' as const }));
     const none = { ...(await nothing()) };
     let erased = 0;
-    const ports = {
-      tenant_id: 't',
-      rows,
-      records,
-      erasable,
+    const ports = portsOf(tables, {
       clock,
-      rowPage: nothing,
       contentPage: async (segment: number) => (segment === 0 ? { items: found, read_units: 0 } : none),
-      names: () => false,
-      whose: async () => undefined,
-      contentOf: async () => undefined,
       eraseFallback: async () => {
         erased += 1;
       },
-    };
+    });
     const pause = async (ms: number) => {
       now += ms;
     };
@@ -197,24 +175,15 @@ it('takes the fallback recipient out of a row that is set aside between its page
   const tables = new MemoryTables(clock);
   const { work_queue: _, work_at: __, ...taken } = dueRow({ send_status: 'PENDING' });
   const row = { ...taken, fallback_channel: 'email' as const, fallback_recipient: 'ann@example.com' };
-  const { forgetRows: rows, records, erasable } = tables;
-  const ports = {
-    tenant_id: row.tenant_id,
-    rows,
-    records,
-    erasable,
+  const ports = portsOf(tables, {
     clock,
     rowPage: async (segment: number) => {
       if (segment !== 0) return nothing();
       tables.log.set(row.log_id, { ...row, send_status: 'FAILED', failure_reason: 'FORMAT_ERROR' });
       return { items: [row], read_units: 0 };
     },
-    contentPage: nothing,
-    names: () => false,
     whose: async (found: object) => ('fallback_recipient' in found ? ('fallback' as const) : undefined),
-    contentOf: async () => undefined,
-    eraseFallback: async () => {},
-  };
+  });
   const pause = async () => {
     passed += 100_000;
   };
