@@ -1,7 +1,7 @@
 import { Annotations, Stack } from 'aws-cdk-lib';
 import type { Grant, IGrantable } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
-import type { PostingEnv, SenderEnv } from '../functions/shared/runtime/env.ts';
+import type { Deployed, postingEnv, senderEnv } from '../functions/shared/runtime/env.ts';
 import { CHANNELS, type Channel, perChannel } from '../src/core/model/channels.ts';
 import { monitoringOf, retains } from './config/parts.ts';
 import { parseStageConfig, type StageConfig, type StageConfigInput } from './config/stage-config.ts';
@@ -158,8 +158,8 @@ export class NotificationRetry extends Construct {
   private makeChannels(config: StageConfig): Channels {
     const { tables, encryption } = this;
     const ports = { WEBHOOK_PORTS: [443, ...config.webhookPorts].join(',') } satisfies Omit<
-      PostingEnv,
-      keyof SenderEnv
+      Deployed<typeof postingEnv>,
+      keyof Deployed<typeof senderEnv>
     >;
     const posting = { environment: ports };
     const email = () => ({

@@ -226,6 +226,22 @@ const TOLD_IN_VAIN: [Given[], Faults, Around, Mood[], Step[], Publishing] = [
   {},
 ];
 
+/**
+ * Mails are refused late, and with everybody, before the record of their call is told of; the next call is refused for
+ * something else. What the record says of them comes then.
+ */
+const RECORDED_AFTER_ITS_REFUSAL: [Given[], Faults, Around, Mood[], Step[], Publishing] = [
+  [false, true, false, false].map((paid) => ({ kind: 'ok', paid })),
+  { deaths: 0, calls: 30, failing: 0, stalling: 0, lost_messages: 0, duplicated_messages: 0, outages: [[2, 215]] },
+  { seed: 0, limit_ms: 90_000, lost: 0, per_second: 10 },
+  [
+    { from_s: 1, mood: 'refuses_late' },
+    { from_s: 18, mood: 'refuses_calls' },
+  ],
+  [{ seconds: 540, do: 'pause', which: 0 }],
+  {},
+];
+
 /** What has to happen in a part of the histories, as the world counts it. */
 const INTERESTING = [
   ...['workers killed', 'workers timeout', 'answers lost', 'cancelled', 'late unsubscriptions', 'late records'],
@@ -357,7 +373,10 @@ describe('any history of a newsletter: schedules, deaths, storage that fails or 
           add(seen, 'late unsubscriptions', left.length);
         },
       ),
-      { numRuns: runs, examples: [TOLD_WHILE_CLAIMED, CLAIMED_TOO_LATE, READ_TOO_EARLY, TOLD_IN_VAIN] },
+      {
+        numRuns: runs,
+        examples: [TOLD_WHILE_CLAIMED, CLAIMED_TOO_LATE, READ_TOO_EARLY, TOLD_IN_VAIN, RECORDED_AFTER_ITS_REFUSAL],
+      },
     );
     if (process.env['SHOW_HISTORIES'] !== undefined) console.log(ends, seen);
     // The property says something only if the histories reach the interesting states.

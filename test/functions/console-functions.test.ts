@@ -2,7 +2,7 @@ import { Logger } from '@aws-lambda-powertools/logger';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { describe, expect, it, vi } from 'vitest';
 import { createHandler } from '../../functions/shared/console/console-function.ts';
-import type { ConsoleApiEnv } from '../../functions/shared/runtime/console-env.ts';
+import type { consoleApiEnv, Deployed } from '../../functions/shared/runtime/console-env.ts';
 import { LACKS } from '../../src/adapters/deployment/stage-parts.ts';
 import type { Caller } from '../../src/application/route.ts';
 import { CHANNELS } from '../../src/core/model/channels.ts';
@@ -10,7 +10,7 @@ import type { HttpAnswer, HttpRequest } from '../../src/http/kernel.ts';
 import { asApiGateway, bearer } from '../support/console-token.ts';
 
 const queue = 'http://localhost/queue';
-const ENV: ConsoleApiEnv = {
+const ENV: Deployed<typeof consoleApiEnv> = {
   NOTIFICATION_LOG_TABLE: 'log',
   NOTIFICATION_CONTENT_TABLE: 'content',
   NOTIFICATION_RETRY_LOG_TABLE: 'retry-log',

@@ -2,7 +2,7 @@ import { Logger } from '@aws-lambda-powertools/logger';
 import type { SQSEvent } from 'aws-lambda';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { OperationsDeps } from '../../functions/console-operations/handler.ts';
-import type { ConsoleOperationsEnv } from '../../functions/shared/runtime/console-env.ts';
+import type { consoleOperationsEnv, Deployed } from '../../functions/shared/runtime/console-env.ts';
 import { takenOf } from '../../src/application/chosen/actions.ts';
 import { CHANNELS } from '../../src/core/model/channels.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
@@ -14,7 +14,7 @@ import { createMemoryOperationRows, createMemoryOperations } from '../../tools/s
 import { deadRow } from '../support/cli/operations.ts';
 
 const queue = 'http://localhost/queue';
-const ENV: ConsoleOperationsEnv = {
+const ENV: Deployed<typeof consoleOperationsEnv> = {
   NOTIFICATION_LOG_TABLE: 'log',
   NOTIFICATION_CONTENT_TABLE: 'content',
   DATA_KEYS_TABLE: 'data-keys',

@@ -1,7 +1,7 @@
 import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics } from '@aws-lambda-powertools/metrics';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { VerifyEnv } from '../../functions/shared/runtime/console-env.ts';
+import type { Deployed, verifyEnv } from '../../functions/shared/runtime/console-env.ts';
 import type { VerifyFunctionDeps } from '../../functions/verify/handler.ts';
 import {
   type KeptVerification,
@@ -12,7 +12,7 @@ import { runKept } from '../../src/core/verify/run-kept.ts';
 import { dueRow } from '../support/rows.ts';
 import { VerifiedTables } from '../support/verified-tables.ts';
 
-const ENV: Omit<VerifyEnv, `EMAIL${string}`> = {
+const ENV: Omit<Deployed<typeof verifyEnv>, `EMAIL${string}`> = {
   NOTIFICATION_LOG_TABLE: 'log',
   NOTIFICATION_CONTENT_TABLE: 'content',
   NOTIFICATION_RETRY_LOG_TABLE: 'records',

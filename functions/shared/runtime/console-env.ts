@@ -16,6 +16,8 @@ import {
   wholeNumber,
 } from './env-values.ts';
 
+export type { Deployed };
+
 const words = v.pipe(
   v.string(),
   v.transform((text) => text.split(' ').filter((word) => word !== '')),
@@ -90,7 +92,3 @@ export const verifyEnv = /* @__PURE__ */ environment({
   LANE_QUEUES: allQueueUrls,
   DEAD_LETTER_QUEUES: channelUrls,
 });
-
-export type ConsoleApiEnv = Deployed<typeof consoleApiEnv>;
-export type ConsoleOperationsEnv = Deployed<typeof consoleOperationsEnv>;
-export type VerifyEnv = Deployed<typeof verifyEnv>;

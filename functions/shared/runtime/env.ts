@@ -23,10 +23,12 @@ import {
   wholeNumber,
 } from './env-values.ts';
 
+export type { Deployed };
+
 /**
  * The environment of each function: the name, shape and meaning of every variable are declared only here,
  * in newsletter-env.ts, in console-env.ts and in env-values.ts.
- * The construct writes `environment: { … } satisfies DispatcherEnv`, so a missing variable does not compile.
+ * The construct writes `environment: { … } satisfies Deployed<typeof dispatcherEnv>`, so a missing variable does not compile.
  */
 
 export const dispatcherEnv = /* @__PURE__ */ environment({
@@ -147,18 +149,5 @@ export const apiTokensEnv = /* @__PURE__ */ environment(localOnly, tokenEnv, {
   PIPELINE_STATE_TABLE: name,
 });
 
-export type DispatcherEnv = Deployed<typeof dispatcherEnv>;
-export type DueIndexerEnv = Deployed<typeof dueIndexerEnv>;
-export type ReconcilerEnv = Deployed<typeof reconcilerEnv>;
-export type MonitorEnv = Deployed<typeof monitorEnv>;
-export type ApiIntakeEnv = Deployed<typeof apiIntakeEnv>;
-export type ApiNotificationsEnv = Deployed<typeof apiNotificationsEnv>;
-export type ApiAuthorizerEnv = Deployed<typeof apiAuthorizerEnv>;
-export type ApiTokensEnv = Deployed<typeof apiTokensEnv>;
-export type SenderEnv = Deployed<typeof senderEnv>;
-export type PostingEnv = Deployed<typeof postingEnv>;
-export type EmailEnv = Deployed<typeof emailEnv>;
-export type OutcomesEnv = Deployed<typeof outcomesEnv>;
-export type DeliveryEventsEnv = Deployed<typeof deliveryEventsEnv>;
 /** Set by the local runtime in addition to the variables of the template. */
 export type LocalOnlyEnv = Record<keyof typeof localOnly, string>;

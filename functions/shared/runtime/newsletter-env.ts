@@ -14,6 +14,8 @@ import {
   wholeNumber,
 } from './env-values.ts';
 
+export type { Deployed };
+
 /** The environment of the functions that send newsletters, as env.ts declares those of the others. */
 
 export const retriesFromJson = settingsFromJson(JOB_RETRY_SETTINGS);
@@ -101,11 +103,3 @@ export const unsubscribeEnv = /* @__PURE__ */ environment(localOnly, newsletterT
   /** Secret with the keys that sign the links: `{"current":"k1","keys":{"k1":"…"}}`, or the text of one key. */
   UNSUBSCRIBE_SECRET: optionalName,
 });
-
-export type ApiNewslettersEnv = Deployed<typeof apiNewslettersEnv>;
-export type NewsletterClockEnv = Deployed<typeof newsletterClockEnv>;
-export type NewsletterPrepareEnv = Deployed<typeof newsletterPrepareEnv>;
-export type NewsletterSendEnv = Deployed<typeof newsletterSendEnv>;
-export type ApiEmailsEnv = Deployed<typeof apiEmailsEnv>;
-export type NewsletterEventsEnv = Deployed<typeof newsletterEventsEnv>;
-export type UnsubscribeEnv = Deployed<typeof unsubscribeEnv>;

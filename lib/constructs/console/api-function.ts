@@ -1,7 +1,7 @@
 import { Stack } from 'aws-cdk-lib';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
-import type { ConsoleApiEnv } from '../../../functions/shared/runtime/console-env.ts';
+import type { consoleApiEnv, Deployed } from '../../../functions/shared/runtime/console-env.ts';
 import {
   HISTORY_INDEX,
   NOTIFICATION_INDEX,
@@ -76,7 +76,7 @@ function sharedEnvironment(
     ROLE_CLAIM: roleClaim,
     OPERATOR_VALUES: settings.operators.join(' '),
     VIEWER_VALUES: settings.viewers.join(' '),
-  } satisfies Partial<ConsoleApiEnv>;
+  } satisfies Partial<Deployed<typeof consoleApiEnv>>;
 }
 
 type Shared = ReturnType<typeof sharedEnvironment>;
@@ -102,7 +102,7 @@ function apiFunction(
       ...(apiKeys && { API_KEYS_TABLE: apiKeys.tableName }),
       // It says that there are newsletters.
       ...(newsletters && { NEWSLETTERS_TABLE: newsletters.newsletterTables.newsletters.tableName }),
-    } satisfies Partial<ConsoleApiEnv>,
+    } satisfies Partial<Deployed<typeof consoleApiEnv>>,
     permissions: [
       on(tables.log, 'BatchGetItem', 'UpdateItem', 'PartiQLUpdate'),
       queryIndexes(tables.log, WORK_INDEX, HISTORY_INDEX, NOTIFICATION_INDEX),
@@ -155,7 +155,7 @@ function newslettersFunction(
       BATCH_CONCURRENCY: String(config.newsletter.batchConcurrency),
       UNCERTAIN_MINUTES: String(config.newsletter.uncertainMinutes),
       NEWSLETTER_CONFIGURATION_SET: newsletterConfigurationSet(config),
-    } satisfies Partial<ConsoleApiEnv>,
+    } satisfies Partial<Deployed<typeof consoleApiEnv>>,
     permissions: [
       on(newsletterTables.newsletters, 'Scan', 'Query', 'GetItem'),
       changeNewsletters(newsletterTables.newsletters),

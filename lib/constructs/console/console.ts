@@ -6,7 +6,7 @@ import { HttpOrigin } from 'aws-cdk-lib/aws-cloudfront-origins';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import type { ConsoleOperationsEnv } from '../../../functions/shared/runtime/console-env.ts';
+import type { consoleOperationsEnv, Deployed } from '../../../functions/shared/runtime/console-env.ts';
 import { HISTORY_INDEX, OPERATION_KIND, SHARDS_KIND, WORK_INDEX } from '../../../src/adapters/dynamodb/schema.ts';
 import { retryPolicyJson } from '../../config/settings-json.ts';
 import { allow, on, queryIndexes, readKinds, sealRecipients, useKinds, useTableKey } from '../function/permissions.ts';
@@ -115,7 +115,7 @@ class ConsoleOperations extends Construct {
         DEAD_LETTER_QUEUES: Stack.of(this).toJsonString(letterUrls(channels)),
         RETRY_POLICY: retryPolicyJson(config),
         OPERATIONS_QUEUE: this.queue.queueUrl,
-      } satisfies ConsoleOperationsEnv,
+      } satisfies Deployed<typeof consoleOperationsEnv>,
       permissions: [
         on(tables.log, 'BatchGetItem', 'UpdateItem', 'PartiQLUpdate'),
         // What is corrected gets a content of its own life, whose fallback is sealed anew.

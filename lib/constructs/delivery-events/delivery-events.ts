@@ -1,7 +1,7 @@
 import { Duration, Stack } from 'aws-cdk-lib';
 import { ConfigurationSet, EmailSendingEvent } from 'aws-cdk-lib/aws-ses';
 import type { Construct } from 'constructs';
-import type { DeliveryEventsEnv } from '../../../functions/shared/runtime/env.ts';
+import type { Deployed, deliveryEventsEnv } from '../../../functions/shared/runtime/env.ts';
 import { retryPolicyJson } from '../../config/settings-json.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import { allow, on, useTableKey } from '../function/permissions.ts';
@@ -78,7 +78,7 @@ export class DeliveryEvents extends MailEvents {
         LANE_QUEUES: Stack.of(this).toJsonString(laneUrls({ email })),
         DELIVERY_EVENTS_QUEUE: this.queue.queueUrl,
         RETRY_POLICY: retryPolicyJson(config),
-      } satisfies DeliveryEventsEnv,
+      } satisfies Deployed<typeof deliveryEventsEnv>,
       permissions: [
         on(tables.log, 'BatchGetItem', 'PartiQLUpdate', 'UpdateItem'),
         on(tables.retryLog, 'GetItem', 'PartiQLInsert', 'PutItem'),

@@ -1,7 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import type { DueIndexerEnv, ReconcilerEnv } from '../../../functions/shared/runtime/env.ts';
+import type { Deployed, dueIndexerEnv, reconcilerEnv } from '../../../functions/shared/runtime/env.ts';
 import { SHARDS_KIND } from '../../../src/adapters/dynamodb/schema.ts';
 import { indexShardsJson, retryPolicyJson } from '../../config/settings-json.ts';
 import { allow, on, readSecrets, sealRecipients, useKinds, useTableKey } from '../function/permissions.ts';
@@ -57,7 +57,7 @@ export class Reconciler extends Construct {
       environment: {
         ...environment,
         READ_UNITS_PER_SECOND: String(config.reconcileReadUnits),
-      } satisfies ReconcilerEnv,
+      } satisfies Deployed<typeof reconcilerEnv>,
       permissions: [
         on(tables.log, 'Scan', 'GetItem', 'UpdateItem'),
         allow(['dynamodb:GetItem', 'dynamodb:PutItem'], [tables.content.tableArn, tables.pipelineState.tableArn]),
@@ -90,7 +90,7 @@ function takingIn({ config, tables, encryption }: StageStorage) {
     CHANNELS: config.channels.join(','),
     RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
     RECIPIENT_HASH_SECRET: encryption.recipientHashSecret.secretArn,
-  } satisfies DueIndexerEnv;
+  } satisfies Deployed<typeof dueIndexerEnv>;
   const permissions = [
     // The last recorded attempt, where a row is put behind older content; and what was said about its recipient of before.
     on(tables.retryLog, 'GetItem', 'PutItem', 'Query'),

@@ -1,15 +1,16 @@
 import { Duration, Stack } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import type {
-  ApiAuthorizerEnv,
-  ApiIntakeEnv,
-  ApiNotificationsEnv,
-  ApiTokensEnv,
+  apiAuthorizerEnv,
+  apiIntakeEnv,
+  apiNotificationsEnv,
+  apiTokensEnv,
+  Deployed,
 } from '../../../functions/shared/runtime/env.ts';
 import type {
-  ApiEmailsEnv,
-  ApiNewslettersEnv,
-  UnsubscribeEnv,
+  apiEmailsEnv,
+  apiNewslettersEnv,
+  unsubscribeEnv,
 } from '../../../functions/shared/runtime/newsletter-env.ts';
 import { HISTORY_INDEX, NOTIFICATION_INDEX, SHARDS_KIND } from '../../../src/adapters/dynamodb/schema.ts';
 import { NOTES, SEALED } from '../../../src/core/model/notification.ts';
@@ -58,7 +59,7 @@ export function intakeFunction(scope: Construct, { config, tables, encryption, c
       RETRY_POLICY: retryPolicyJson(config),
       RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
       RECIPIENT_HASH_SECRET: encryption.recipientHashSecret.secretArn,
-    } satisfies ApiIntakeEnv,
+    } satisfies Deployed<typeof apiIntakeEnv>,
     permissions: [
       on(tables.log, 'GetItem', 'PutItem', 'UpdateItem', 'PartiQLUpdate'),
       on(tables.content, 'GetItem', 'PutItem', 'UpdateItem'),
@@ -83,7 +84,7 @@ export function authorizerFunction(scope: Construct, { config, tables, encryptio
     environment: {
       API_KEYS_TABLE: tables.apiKeys.tableName,
       TOKEN_SECRET: encryption.tokenSecret.secretArn,
-    } satisfies ApiAuthorizerEnv,
+    } satisfies Deployed<typeof apiAuthorizerEnv>,
     permissions: [
       on(tables.apiKeys, 'GetItem'),
       useKeyBy('dynamodb', encryption.dataKey, ['kms:Decrypt', 'kms:DescribeKey']),
@@ -102,7 +103,7 @@ export function tokensFunction(scope: Construct, { config, tables, encryption }:
     environment: {
       PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
       TOKEN_SECRET: encryption.tokenSecret.secretArn,
-    } satisfies ApiTokensEnv,
+    } satisfies Deployed<typeof apiTokensEnv>,
     permissions: [
       countRequests(tables.pipelineState),
       useTableKey(encryption.dataKey),
@@ -125,7 +126,7 @@ export function unsubscribeFunction(scope: Construct, props: NewsletterStage): S
       ...recipientEnvironment(props),
       RECIPIENT_HASH_SECRET: recipientHashSecret.secretArn,
       UNSUBSCRIBE_SECRET: unsubscribeSecret.secretArn,
-    } satisfies UnsubscribeEnv,
+    } satisfies Deployed<typeof unsubscribeEnv>,
     permissions: [
       allow(['dynamodb:GetItem'], [emails.tableArn, recipients.tableArn]),
       on(batches, 'GetItem', 'UpdateItem'),
@@ -155,7 +156,7 @@ export function notificationsFunction(
       LANE_QUEUES: Stack.of(scope).toJsonString(laneUrls(channels)),
       RETRY_POLICY: retryPolicyJson(config),
       WITHOUT_NEWSLETTERS: String(newsletters === undefined),
-    } satisfies ApiNotificationsEnv,
+    } satisfies Deployed<typeof apiNotificationsEnv>,
     permissions: [
       on(tables.log, 'BatchGetItem', 'UpdateItem', 'PartiQLUpdate'),
       readColumns(tables.content, ['log_id', 'tenant_id', ...NOTES]),
@@ -187,7 +188,7 @@ export function newslettersFunction(
       DATA_KEYS_TABLE: tables.dataKeys.tableName,
       RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
       RECIPIENT_HASH_SECRET: encryption.recipientHashSecret.secretArn,
-    } satisfies ApiNewslettersEnv,
+    } satisfies Deployed<typeof apiNewslettersEnv>,
     permissions: [
       on(newsletterTables.newsletters, 'GetItem', 'Query'),
       changeNewsletters(newsletterTables.newsletters),
@@ -224,7 +225,7 @@ export function emailsApiFunction(scope: Construct, props: NewsletterStage): Ser
       SCHEDULE_TARGET_ARN: newsletterQueues.prepare.queueArn,
       NEWSLETTER_CONFIGURATION_SET: newsletterConfigurationSet(config),
       RECIPIENT_HASH_SECRET: encryption.recipientHashSecret.secretArn,
-    } satisfies ApiEmailsEnv,
+    } satisfies Deployed<typeof apiEmailsEnv>,
     permissions: [
       on(newsletters, 'GetItem'),
       ...emailRights(scope, props),

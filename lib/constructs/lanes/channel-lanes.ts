@@ -2,7 +2,7 @@ import { Duration, Lazy, Stack } from 'aws-cdk-lib';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import type { SenderEnv } from '../../../functions/shared/runtime/env.ts';
+import type { Deployed, senderEnv } from '../../../functions/shared/runtime/env.ts';
 import { CLAIM_MS, SEND_MS } from '../../../src/core/delivery/policy/attempt-times.ts';
 import { type Channel, LANES, type Lane, type StageLanes } from '../../../src/core/model/channels.ts';
 import { breakerJson, pacingJson, retryPolicyJson } from '../../config/settings-json.ts';
@@ -118,7 +118,7 @@ export class ChannelLanes extends Construct {
           SEND_TIMEOUT_SECONDS: String(SEND_MS / 1000),
           RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
           INTEGRATION_SECRET_PREFIX: integrationPrefix(config),
-        } satisfies SenderEnv),
+        } satisfies Deployed<typeof senderEnv>),
         ...provider?.environment,
       },
       permissions: [
@@ -165,10 +165,7 @@ export function integrationPrefix(config: StageConfig): string {
   return `notification-retry/${config.stage}/integrations/`;
 }
 
-/**
- * The right to read the secrets of the channel's integrations, or of all integrations
- * (docs/decisions/channels/outbound-http.md#0086).
- */
+/** Reading the secrets of its integrations, or of all (docs/decisions/channels/outbound-http.md#0086). */
 export function integrationSecrets(
   scope: Construct,
   config: StageConfig,

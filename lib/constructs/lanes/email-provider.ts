@@ -1,7 +1,7 @@
 import { Stack } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
-import type { EmailEnv, SenderEnv } from '../../../functions/shared/runtime/env.ts';
+import type { Deployed, emailEnv, senderEnv } from '../../../functions/shared/runtime/env.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import type { WildcardPermission } from '../function/nag-acknowledgements.ts';
 import { presentPart } from '../storage/encryption.ts';
@@ -19,12 +19,12 @@ export function senderAddressOf({ senderAddress }: StageConfig): string {
   return asSent(presentPart(senderAddress, 'email'));
 }
 
-/** The variables of EmailEnv that other senders do not have. */
+/** The variables of Deployed<typeof emailEnv> that other senders do not have. */
 export function emailEnvironment(config: StageConfig) {
   return {
     EMAIL_SENDER: senderAddressOf(config),
     SES_CONFIGURATION_SET: configurationSetName(config),
-  } satisfies Omit<EmailEnv, keyof SenderEnv>;
+  } satisfies Omit<Deployed<typeof emailEnv>, keyof Deployed<typeof senderEnv>>;
 }
 
 /** The right to ask SES what the account may send. It has no narrower resource than the account. */

@@ -1,6 +1,6 @@
 import { Duration } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
-import type { MonitorEnv } from '../../../functions/shared/runtime/env.ts';
+import type { Deployed, monitorEnv } from '../../../functions/shared/runtime/env.ts';
 import { WORK_INDEX } from '../../../src/adapters/dynamodb/schema.ts';
 import { allow, on, useTableKey } from '../function/permissions.ts';
 import { ServiceFunction } from '../function/service-function.ts';
@@ -32,7 +32,7 @@ export class Monitor extends Construct {
         STACK_NAME: deployedStack(this).stackName,
         CHANNELS: config.channels.join(','),
         NOTICES_LANGUAGE: config.notices.language,
-      } satisfies MonitorEnv,
+      } satisfies Deployed<typeof monitorEnv>,
       permissions: [
         allow(['dynamodb:Query'], [`${tables.log.tableArn}/index/${WORK_INDEX}`, tables.pipelineState.tableArn]),
         on(tables.log, 'BatchGetItem'),

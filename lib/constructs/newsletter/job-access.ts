@@ -1,5 +1,5 @@
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import type { NewsletterClockEnv } from '../../../functions/shared/runtime/newsletter-env.ts';
+import type { Deployed, newsletterClockEnv } from '../../../functions/shared/runtime/newsletter-env.ts';
 import { jobRetriesJson } from '../../config/settings-json.ts';
 import { allow } from '../function/permissions.ts';
 import type { NewsletterStage } from '../stage.ts';
@@ -22,7 +22,7 @@ export function jobEnvironment({
     BATCH_CONCURRENCY: String(config.newsletter.batchConcurrency),
     NEWSLETTER_RETRIES: jobRetriesJson(config),
     UNCERTAIN_MINUTES: String(config.newsletter.uncertainMinutes),
-  } satisfies NewsletterClockEnv;
+  } satisfies Deployed<typeof newsletterClockEnv>;
 }
 
 export function recipientTables({ emails, batches, recipients, members }: NewsletterTables) {

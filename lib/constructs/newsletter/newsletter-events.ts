@@ -1,7 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
 import { ConfigurationSet, EmailSendingEvent } from 'aws-cdk-lib/aws-ses';
 import type { Construct } from 'constructs';
-import type { NewsletterEventsEnv } from '../../../functions/shared/runtime/newsletter-env.ts';
+import type { Deployed, newsletterEventsEnv } from '../../../functions/shared/runtime/newsletter-env.ts';
 import { WARMING_KIND } from '../../../src/adapters/dynamodb/schema.ts';
 import { SEALED } from '../../../src/core/model/notification.ts';
 import { CONFIGURATION_SETS } from '../../../src/core/newsletter/model/provider.ts';
@@ -82,7 +82,7 @@ export class NewsletterEvents extends MailEvents {
         PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
         NEWSLETTER_RETRIES: jobRetriesJson(config),
         RECIPIENT_HASH_SECRET: encryption.recipientHashSecret.secretArn,
-      } satisfies NewsletterEventsEnv,
+      } satisfies Deployed<typeof newsletterEventsEnv>,
       permissions: [
         // Too many bounces or complaints pause an email; mails that are all refused late make it hold.
         on(emails, 'GetItem', 'UpdateItem'),

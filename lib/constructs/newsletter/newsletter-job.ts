@@ -2,7 +2,11 @@ import { Duration } from 'aws-cdk-lib';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import type { NewsletterPrepareEnv, NewsletterSendEnv } from '../../../functions/shared/runtime/newsletter-env.ts';
+import type {
+  Deployed,
+  newsletterPrepareEnv,
+  newsletterSendEnv,
+} from '../../../functions/shared/runtime/newsletter-env.ts';
 import { ACTIVE_EMAILS_INDEX, BUDGET_KIND, WARMING_KIND } from '../../../src/adapters/dynamodb/schema.ts';
 import { SEALED } from '../../../src/core/model/notification.ts';
 import { pacingJson } from '../../config/settings-json.ts';
@@ -69,7 +73,7 @@ export class NewsletterJob extends Construct {
         PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
         RECIPIENT_DAYS: String(config.newsletter.recipientDays),
         REQUIRE_ADDRESS: String(config.newsletter.requireAddress),
-      } satisfies NewsletterPrepareEnv,
+      } satisfies Deployed<typeof newsletterPrepareEnv>,
       permissions: [
         // The result of a dry run is an item of its own.
         on(emails, 'GetItem', 'PutItem', 'UpdateItem'),
@@ -106,7 +110,7 @@ export class NewsletterJob extends Construct {
         API_URL: apiUrl,
         RECIPIENT_HASH_SECRET: encryption.recipientHashSecret.secretArn,
         UNSUBSCRIBE_SECRET: encryption.unsubscribeSecret.secretArn,
-      } satisfies NewsletterSendEnv,
+      } satisfies Deployed<typeof newsletterSendEnv>,
       permissions: [
         on(emails, 'GetItem', 'UpdateItem'),
         on(batches, 'GetItem', 'Query', 'UpdateItem'),

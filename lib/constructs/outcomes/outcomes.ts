@@ -1,7 +1,7 @@
 import { EventBus } from 'aws-cdk-lib/aws-events';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import type { OutcomesEnv } from '../../../functions/shared/runtime/env.ts';
+import type { Deployed, outcomesEnv } from '../../../functions/shared/runtime/env.ts';
 import { allow, on, useTableKey } from '../function/permissions.ts';
 import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts';
 import { listStreams, readStreams, readStreamsOf, type StreamSources } from '../function/triggers.ts';
@@ -41,7 +41,7 @@ export class Outcomes extends Construct {
       environment: {
         OUTCOMES_BUS: this.bus.eventBusName,
         ...(members && { MEMBERS_TABLE: members.tableName }),
-      } satisfies Omit<OutcomesEnv, 'MEMBERS_TABLE'>,
+      } satisfies Omit<Deployed<typeof outcomesEnv>, 'MEMBERS_TABLE'>,
       permissions: [
         allow(['events:PutEvents'], [this.bus.eventBusArn]),
         readStreamsOf(...Object.values(sources).map(([table]) => table)),

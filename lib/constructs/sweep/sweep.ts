@@ -1,7 +1,7 @@
 import { Duration, Stack } from 'aws-cdk-lib';
 import type { Rule } from 'aws-cdk-lib/aws-events';
 import { Construct } from 'constructs';
-import type { DispatcherEnv } from '../../../functions/shared/runtime/env.ts';
+import type { Deployed, dispatcherEnv } from '../../../functions/shared/runtime/env.ts';
 import { BUDGET_KIND, SHARDS_KIND, WORK_INDEX } from '../../../src/adapters/dynamodb/schema.ts';
 import type { SweepRequest } from '../../../src/core/sweep/sweep-run.ts';
 import { lookaheadSchedule, sweepIntervalSeconds } from '../../config/schedule-expression.ts';
@@ -62,7 +62,7 @@ export class Sweep extends Construct {
         LANE_SECONDS: String(config.laneMinutes * 60),
         RETRY_POLICY: retryPolicyJson(config),
         INDEX_SHARDS: indexShardsJson(config),
-      } satisfies DispatcherEnv,
+      } satisfies Deployed<typeof dispatcherEnv>,
       permissions: [
         queryIndexes(tables.log, WORK_INDEX),
         // A malformed row leaves the work index, and the attempt of a worker that crashed on it has its record.

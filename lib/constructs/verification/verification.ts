@@ -1,6 +1,6 @@
 import { Duration, Stack } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
-import type { VerifyEnv } from '../../../functions/shared/runtime/console-env.ts';
+import type { Deployed, verifyEnv } from '../../../functions/shared/runtime/console-env.ts';
 import {
   SHARDS_KIND,
   TENANT_EMAILS_INDEX,
@@ -44,7 +44,7 @@ export class VerificationJob extends Construct {
           EMAIL_BATCHES_TABLE: newsletterTables.batches.tableName,
           EMAIL_RECIPIENTS_TABLE: newsletterTables.recipients.tableName,
         }),
-      } satisfies Omit<VerifyEnv, 'EMAILS_TABLE' | 'EMAIL_BATCHES_TABLE' | 'EMAIL_RECIPIENTS_TABLE'>,
+      } satisfies Omit<Deployed<typeof verifyEnv>, 'EMAILS_TABLE' | 'EMAIL_BATCHES_TABLE' | 'EMAIL_RECIPIENTS_TABLE'>,
       permissions: [
         on(tables.log, 'Scan', 'BatchGetItem'),
         allow(['dynamodb:Query'], [`${tables.log.tableArn}/index/${WORK_INDEX}`, tables.retryLog.tableArn]),

@@ -80,10 +80,7 @@ export function createRenderings(): Renderings {
 
 const KEPT = 20;
 
-/**
- * @param shown bit i is set when part i of the post is shown
- * @throws PostError
- */
+/** @param shown bit i is set when part i of the post is shown @throws PostError */
 export async function render(content: EmailContent, shown: number): Promise<Rendering> {
   return renderParts(await postParts(content), content, shown);
 }

@@ -118,10 +118,7 @@ function faultsIn(
   return faults.filter((fault) => fault !== undefined && fault !== false);
 }
 
-/**
- * The integration must be one that the tenant may use, as the send demands it, too.
- * @throws Problem that does not say whose it is
- */
+/** The integration must be one that the tenant may use. @throws Problem that does not say whose it is */
 export async function requireIntegration(
   {
     channel,

@@ -27,9 +27,7 @@ export interface Condition {
   readonly values?: readonly string[];
 }
 
-/**
- * The conditions of a filter of notifications: of lists, of groups, of bulk operations. All must hold.
- */
+/** The conditions of a filter of notifications: of lists, of groups, of bulk operations. All must hold. */
 export const CONDITIONS = {
   channel: { label: 'Channel', says: 'only this channel', values: CHANNELS },
   priority: { label: 'Priority', says: 'only this priority', values: PRIORITIES },

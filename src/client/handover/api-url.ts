@@ -1,7 +1,4 @@
-/**
- * Why no request can be made with this URL of the API; undefined: it can.
- * @param page URL of the page, where relative ones count
- */
+/** Why no request can be made with this URL of the API, if so. @param page where relative URLs count */
 export function apiUrlFault(url: string, page?: string): string | undefined {
   // Parsers leave blanks at the ends out, and line breaks anywhere: with a path behind them it is another URL.
   if (/[\s\p{Cc}]/u.test(url)) return 'must have no blanks';

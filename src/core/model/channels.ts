@@ -1,8 +1,6 @@
 import { entryOf } from './text.ts';
 
-/**
- * The channels of notifications. A new channel needs its name here, a sender and a classification table.
- */
+/** The channels of notifications. A new channel needs its name here, a sender and a classification table. */
 export const CHANNELS = ['email', 'slack', 'teams', 'webhook'] as const;
 export type Channel = (typeof CHANNELS)[number];
 

@@ -147,10 +147,7 @@ interface Fault {
   readonly corrects?: 'recipient' | 'body' | 'integration';
 }
 
-/**
- * What we refuse before a provider is asked. A message of ours begins with its code, because a row has no room for what
- * to do about it.
- */
+/** What we refuse before a provider is asked. Our message begins with its code: a row has no room for more. */
 export const OWN_FAULTS = {
   no_route: {
     error_type: 'AUTH_FAILED',

@@ -31,10 +31,7 @@ export interface WalkDeps extends MalformedDeps {
   readonly index: DueIndex;
 }
 
-/**
- * Walks the partitions round by round, a page of each.
- * @returns where it stopped before the end: it needed no more, or time ran out
- */
+/** Walks the partitions round by round, a page of each. @returns where it stopped before the end */
 export async function walk(
   { partitions, after, window, channels, writes, each, between }: Walk,
   deps: WalkDeps,

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import { buildConsole, CONSOLE_PAGE } from '../../../console/build.ts';
-import type { ConsoleApiEnv } from '../../../functions/shared/runtime/console-env.ts';
+import type { consoleApiEnv, Deployed } from '../../../functions/shared/runtime/console-env.ts';
 import { isOfNewsletters } from '../../../src/application/console.ts';
 import type { ConsoleConfig } from '../../../src/application/contract/overview.ts';
 import { securityHeaders } from '../../../src/console-server/security-headers.ts';
@@ -115,7 +115,7 @@ async function apiOf(issuer: Issuer, ops: Operations) {
     ROLE_CLAIM: 'groups',
     OPERATOR_VALUES: 'operator',
     VIEWER_VALUES: 'viewer',
-  } satisfies ConsoleApiEnv);
+  } satisfies Deployed<typeof consoleApiEnv>);
   Object.assign(process.env, {
     AWS_REGION: 'us-east-1',
     AWS_ACCESS_KEY_ID: 'test',

@@ -32,10 +32,7 @@ interface Post {
   readonly delivery_window_minutes?: number;
 }
 
-/**
- * Reads a post: the subject is `subject:` of its front matter, or the first heading of Markdown in plain words.
- * @throws OperatorError
- */
+/** Reads a post: its subject is that of its front matter, or the first heading. @throws OperatorError */
 async function readPost(path: string): Promise<Post> {
   const format = FORMATS[extname(path).toLowerCase()];
   if (format === undefined) throw wrong(`${path}: a post is a file .md, .html or .txt.`);

@@ -44,15 +44,20 @@ export function claimEntries(
 
 /**
  * Records what the provider answered to a call, whenever the record comes: in time, after the call was taken for lost,
- * or again. What an older call reports as accepted is true whatever happened since.
+ * or again. What an older call reports as accepted is true whatever happened since, unless events refused it.
  */
-export function applyOutcome(state: ChunkState, { call_id, outcomes, at }: CallOutcome): NextState | undefined {
+export function applyOutcome(
+  state: ChunkState,
+  { call_id, outcomes, at }: CallOutcome,
+  isRefused = (_: number) => false,
+): NextState | undefined {
   const open = state.call?.call_id === call_id ? state.call.entries : [];
   const entries = new Map<number, Entry>();
   for (const outcome of outcomes) {
     const { n } = outcome;
     const code = state.states[n];
     const ours = code === CODE.claimed ? open.includes(n) : code === CODE.uncertain && state.unanswered[n] === call_id;
+    if (!ours && isRefused(n)) continue;
     const entry = ours ? answeredEntry(state, outcome, call_id) : olderAnswer(state, outcome, call_id);
     if (entry !== undefined) entries.set(n, entry);
   }
@@ -164,15 +169,19 @@ export interface Rejection {
   readonly reason: string;
   /** Of the mail: who is sent to again has another one. */
   readonly message_id?: string | undefined;
+  readonly sent_at?: string | undefined;
 }
 
-/** Events show that nothing was sent after all, although the provider accepted it. */
-export function rejectSubmitted(state: ChunkState, rejections: ReadonlyMap<number, Rejection>): NextState | undefined {
-  const moving = [...rejections].filter(([n, { message_id }]) => {
-    const isOpen = state.states[n] === CODE.submitted || state.states[n] === CODE.uncertain;
-    return isOpen && (message_id === undefined || (state.message_ids[n] ?? message_id) === message_id);
+/** Nothing was sent after all, as events show. @param again whoever failed by these is sent to again */
+export function rejectSubmitted(state: ChunkState, rejections: ReadonlyMap<number, Rejection>, again = false) {
+  const moving = [...rejections].filter(([n, { reason, message_id }]) => {
+    const code = state.states[n];
+    const isOpen = code === CODE.submitted || code === CODE.uncertain;
+    const isOne = again ? code === CODE.failed && state.reasons[n] === reason : isOpen;
+    return isOne && (message_id === undefined || (state.message_ids[n] ?? message_id) === message_id);
   });
-  return withEntries(state, new Map(moving.map(([n, { reason }]) => [n, { code: CODE.failed, reason }])));
+  const entry = again ? { code: CODE.pending, tries: undefined } : { code: CODE.failed };
+  return withEntries(state, new Map(moving.map(([n, { reason }]) => [n, { ...entry, reason }])));
 }
 
 /** Everybody was refused late: who was is sent to again. The reason tells an older mail's id from that of the next one. */

@@ -24,7 +24,7 @@ import {
 import type { ChunkStore, EventStore, MemberStore, Sealing } from '../model/ports.ts';
 import type { Warming } from '../warming/domain-warming.ts';
 import { pauseIfBad } from './hold.ts';
-import { judgeLate, type LateRefusalDeps, lateAfter, mayJudgeLate } from './late-refusals.ts';
+import { belatedAmong, judgeLate, type LateRefusalDeps, lateAfter, mayJudgeLate } from './late-refusals.ts';
 import { readRecipients, writeForPerson } from './unsubscribe.ts';
 
 /** What became of a call is not recorded yet: the event comes back. */
@@ -131,7 +131,7 @@ async function moveStates(
   for (const state of (await deps.chunks.states(email_id, batch_id)).slice(0, batch.chunks)) {
     const own = events.filter((event) => event.chunk === state.chunk && !hasAnother(event));
     const reasons = new Map<number, Rejection>();
-    for (const { n, rejected: reason, message_id } of own) if (reason) reasons.set(n, { reason, message_id });
+    for (const { n, rejected: reason, ...mail } of own) if (reason) reasons.set(n, { ...mail, reason });
     // Also by events that came while its call was open.
     const isNew = (n: number) => !reasons.has(n) && showsMail({ bits }, placeInBatch(state.chunk, n));
     // Nobody takes over what a dead sender claimed while its email is paused.
@@ -149,6 +149,8 @@ async function moveStates(
       const since = await deps.events.read(email_id, batch_id);
       const told = (n: number) => hadAnother(since, placeInBatch(state.chunk, n));
       after = await changeState(after, (found) => acceptUncertain(found, told, SENT_AGAIN), deps);
+      const belated = belatedAmong(reasons, await deps.emails.read(email_id));
+      after = await changeState(after, (found) => rejectSubmitted(found, belated, true), deps);
     }
     changed ||= after.version !== state.version;
   }

@@ -1,6 +1,6 @@
 import { changeUntil } from '../../model/changes.ts';
 import type { Clock } from '../../model/time.ts';
-import { isLateRefusal, returnRefused } from '../accounting/chunk-changes.ts';
+import { isLateRefusal, type Rejection, returnRefused } from '../accounting/chunk-changes.ts';
 import { changeState, refreshBatch, sentBatches } from '../accounting/counts.ts';
 import { reportHold } from '../lifecycle/advance.ts';
 import { faultOf, holdAfter } from '../lifecycle/holds.ts';
@@ -43,14 +43,15 @@ export function lateAfter(known: Late, events: readonly NewsletterEvent[], most:
   return { ...(went_on_at !== undefined && { went_on_at }), ...(late_refusals && { late_refusals }) };
 }
 
-/** The reason for which so many recipients were refused late that everybody is: no mail that was sent since went on. */
-export function refusedLate(all: readonly Late[], least: number): string | undefined {
-  const went_on_at = all.reduce((latest, { went_on_at: at = '' }) => (at > latest ? at : latest), '');
+/** Why so many recipients were refused late that everybody is, and since when: no mail that was sent since went on. */
+export function refusedLate(all: readonly Late[], least: number) {
+  const from = all.reduce((latest, { went_on_at: at = '' }) => (at > latest ? at : latest), '');
   const counts: Record<string, number> = {};
   for (const { late_refusals = {} } of all)
     for (const [reason, places] of Object.entries(late_refusals))
-      counts[reason] = (counts[reason] ?? 0) + Object.values(places).filter((at) => at > went_on_at).length;
-  return Object.keys(counts).find((reason) => (counts[reason] ?? 0) >= least);
+      counts[reason] = (counts[reason] ?? 0) + Object.values(places).filter((at) => at > from).length;
+  const reason = Object.keys(counts).find((reason) => (counts[reason] ?? 0) >= least);
+  return reason === undefined ? undefined : { reason, from };
 }
 
 /**
@@ -61,36 +62,45 @@ export function refusedLate(all: readonly Late[], least: number): string | undef
 export async function judgeLate({ email_id, batch_id }: Batch, deps: LateRefusalDeps): Promise<void> {
   const read = () => deps.emails.read(email_id);
   const found = await read();
-  if (found?.prepared === undefined || found.cancelled_at !== undefined) return;
-  const reason = refusedLate(await deps.events.list(email_id), deps.limits.refused_recipients);
-  if (reason !== undefined) await returnAll(email_id, reason, deps);
-  // Of an earlier try that ended before its email knew.
-  const isLeft = reason === undefined && ((await deps.batches.read(email_id, batch_id))?.counts.pending ?? 0) > 0;
-  // Changed in any case: an end that was decided before somebody was returned does not happen.
-  const plan = (email: Email) => changeFor(reason, email, isLeft, deps);
-  const { row, changed } = await changeUntil(read, plan, deps.emails.change, { from: found });
-  if (row !== undefined && changed !== undefined && deps.log) reportHold(changed, row, { log: deps.log });
+  if (found?.prepared === undefined) return;
+  const all = found.cancelled_at === undefined ? await deps.events.list(email_id) : [];
+  const everybody = refusedLate(all, deps.limits.refused_recipients);
+  const settle = async (isLeft: boolean) => {
+    const plan = (email: Email) => changeFor(everybody, email, isLeft, deps);
+    const { row, changed } = await changeUntil(read, plan, deps.emails.change);
+    if (row !== undefined && changed !== undefined && deps.log) reportHold(changed, row, { log: deps.log });
+  };
+  // Before, so that whoever is failed meanwhile is belated.
+  if (everybody !== undefined) {
+    await settle(false);
+    await returnAll(email_id, everybody.reason, deps);
+  }
+  // Who was belated, or returned by an earlier try that ended before its email knew.
+  const { pending = 0 } = (await deps.batches.read(email_id, batch_id))?.counts ?? {};
+  // In any case: an end that was decided before somebody was returned does not happen.
+  await settle(everybody === undefined && pending > 0);
 }
 
 function changeFor(
-  reason: string | undefined,
+  everybody: ReturnType<typeof refusedLate>,
   { status, hold, cancelled_at }: Email,
   isLeft: boolean,
   { clock, limits }: LateRefusalDeps,
 ) {
   const now = clock();
+  const at = now.toISOString();
   if (status === 'failed') return undefined;
-  if (cancelled_at !== undefined)
-    return reason === undefined ? undefined : withNextAt({ status: 'submitting' }, now.toISOString());
-  if (reason === undefined) {
+  if (cancelled_at !== undefined) return everybody || isLeft ? withNextAt({ status: 'submitting' }, at) : undefined;
+  if (everybody === undefined) {
     const isOver = hold?.late || (isLeft && status === 'submitted');
-    return isOver ? withNextAt({ status: 'submitting' }, now.toISOString(), ['hold']) : undefined;
+    return isOver ? withNextAt({ status: 'submitting' }, at, ['hold']) : undefined;
   }
+  const { reason } = everybody;
   const message = `${reason}, by events after it had accepted the mails`;
   // Who asks for something else finds out by itself.
   const isOther = hold !== undefined && (hold.late || faultOf(hold) !== undefined);
   const next = isOther ? hold : holdAfter(hold, { for: 'refused', late: true, reason, message }, now, limits);
-  return withNextAt({ status: 'submitting', hold: next }, next.ask_at);
+  return withNextAt({ status: 'submitting', hold: next, refused_late: { ...everybody, until: at } }, next.ask_at);
 }
 
 /** Whoever was refused late for the reason is to be sent to again: nobody knows who would have been without the others. */
@@ -101,6 +111,13 @@ async function returnAll(email_id: string, reason: string, deps: LateRefusalDeps
       await changeState(state, (found) => returnRefused(found, reason), deps);
     await refreshBatch(email_id, batch_id, deps, { watched: true });
   }
+}
+
+/** Refused with everybody, and told of when mails go on again, as their call was open: they are sent to again. */
+export function belatedAmong(rejections: ReadonlyMap<number, Rejection>, email: Email | undefined) {
+  const { reason: known, from, until } = email?.refused_late ?? { reason: '', from: '', until: '' };
+  const isBelated = ({ reason, sent_at = '' }: Rejection) => reason === known && sent_at > from && sent_at <= until;
+  return new Map([...rejections].filter(([, rejection]) => isBelated(rejection)));
 }
 
 /** Whether events may begin or end a hold for late refusals. */

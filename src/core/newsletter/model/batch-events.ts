@@ -82,6 +82,10 @@ export function showsMail({ bits }: Pick<BatchEvents, 'bits'>, place: number): b
 export const hadAnother = ({ bits }: Pick<BatchEvents, 'bits'>, place: number): boolean =>
   hasBit(bits.rejected, place) && showsMail({ bits }, place);
 
+/** One mail was refused late, and no other went on. */
+export const isRejected = ({ bits }: Pick<BatchEvents, 'bits'>, place: number): boolean =>
+  hasBit(bits.rejected, place) && !showsMail({ bits }, place);
+
 /** A copy with the bits of the places set. */
 export function withBits(bits: Uint8Array | undefined, places: readonly number[]): Uint8Array {
   const needed = Math.max(0, ...places.map((place) => (place >> 3) + 1));

@@ -101,6 +101,8 @@ export interface Email {
   /** Why no batch is sent for now; absent while nothing is in the way. */
   readonly hold?: Hold;
   readonly refusals?: Refusals;
+  /** Mails sent after `from`, empty at first, and by `until` were refused as everybody's were, by events of the reason. */
+  readonly refused_late?: Readonly<Record<'reason' | 'from' | 'until', string>>;
   /** When slots were given away lately, because a call hung. */
   readonly hung_at?: readonly string[];
   /** When an operator ended the sending: whoever is not sent to by then is excluded, batch by batch. */

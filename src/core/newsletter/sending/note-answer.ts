@@ -4,7 +4,8 @@ import { changeState, refreshBatch } from '../accounting/counts.ts';
 import { advance, reopen } from '../lifecycle/advance.ts';
 import { afterAnswer, afterSilence, probeAt } from '../lifecycle/holds.ts';
 import type { ResolveDeps } from '../lifecycle/resolve.ts';
-import type { ChunkKey, ChunkState } from '../model/batch.ts';
+import { type ChunkKey, type ChunkState, placeInBatch } from '../model/batch.ts';
+import { isRejected } from '../model/batch-events.ts';
 import type { Email } from '../model/email.ts';
 import type { CallOutcome, SendMessage } from '../model/email-message.ts';
 import { retryStorage, StorageUnavailableError } from '../model/job-limits.ts';
@@ -168,12 +169,15 @@ export const keyOf = ({ email_id, batch_id, chunk }: ChunkKey): ChunkKey => ({ e
  */
 export async function recordLate(
   { outcome, ...key }: Extract<SendMessage, { kind: 'record' }>,
-  deps: Omit<ResolveDeps, 'events' | 'newId'>,
+  deps: Omit<ResolveDeps, 'newId'>,
 ): Promise<void> {
   const { email_id, batch_id, chunk } = key;
   const state = await deps.chunks.readState({ email_id, batch_id, chunk });
   if (state === undefined) return;
-  await changeState(state, (found) => applyOutcome(found, outcome), deps);
+  const told = await deps.events.read(email_id, batch_id);
+  // The next call's answer has taken the place of what the state said of it.
+  const isRefused = (n: number) => isRejected(told, placeInBatch(chunk, n));
+  await changeState(state, (found) => applyOutcome(found, outcome, isRefused), deps);
   const batch = await refreshBatch(email_id, batch_id, deps);
   if (batch !== undefined && batch.status === 'pending' && batch.counts.pending > 0) await reopen(email_id, deps);
 }
