@@ -242,6 +242,19 @@ const RECORDED_AFTER_ITS_REFUSAL: [Given[], Faults, Around, Mood[], Step[], Publ
   {},
 ];
 
+/** An old message, read while the email is paused, frees the slot that was given to the batch again when it went on. */
+const FREED_BY_AN_OLD_MESSAGE: [Given[], Faults, Around, Mood[], Step[], Publishing] = [
+  Array.from({ length: 9 }, () => ({ kind: 'ok', paid: false })),
+  { deaths: 1 / 3, calls: 30, failing: 0, stalling: 0, lost_messages: 0, duplicated_messages: 0, outages: [[1, 421]] },
+  { seed: 1890846275, limit_ms: 180_000, lost: 0, per_second: 1_000 },
+  [],
+  [
+    { seconds: 480, do: 'pause', which: 0 },
+    { seconds: 0, do: 'show_again', which: 0 },
+  ],
+  {},
+];
+
 /** What has to happen in a part of the histories, as the world counts it. */
 const INTERESTING = [
   ...['workers killed', 'workers timeout', 'answers lost', 'cancelled', 'late unsubscriptions', 'late records'],
@@ -375,7 +388,10 @@ describe('any history of a newsletter: schedules, deaths, storage that fails or 
       ),
       {
         numRuns: runs,
-        examples: [TOLD_WHILE_CLAIMED, CLAIMED_TOO_LATE, READ_TOO_EARLY, TOLD_IN_VAIN, RECORDED_AFTER_ITS_REFUSAL],
+        examples: [
+          ...[TOLD_WHILE_CLAIMED, CLAIMED_TOO_LATE, READ_TOO_EARLY, TOLD_IN_VAIN],
+          ...[RECORDED_AFTER_ITS_REFUSAL, FREED_BY_AN_OLD_MESSAGE],
+        ],
       },
     );
     if (process.env['SHOW_HISTORIES'] !== undefined) console.log(ends, seen);

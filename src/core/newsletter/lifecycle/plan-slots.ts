@@ -24,6 +24,8 @@ export interface DoneSlot {
   readonly slot: string;
   readonly batch_id: string;
   readonly claim_id?: string | undefined;
+  /** Of the slot as it was seen: a message that was sent later is for somebody else. */
+  readonly since?: string | undefined;
   /** Why no other batch fares better. */
   readonly hold?: HoldCause;
 }
@@ -61,8 +63,9 @@ export function planBatchSlots(email: Email, batches: readonly Batch[], slots: S
     if (batch === undefined || !isInWork(batch, email, now, limits)) continue;
     const alive = batch.claim_until !== undefined && batch.claim_until > at;
     // A sender that repeats its report, as the answer got lost, does not free the slot of the batch's next sender.
-    if (done?.slot === slot && done.batch_id === taken.batch_id && (!alive || done.claim_id === batch.claim_id))
-      continue;
+    const isDone =
+      done?.slot === slot && done.batch_id === taken.batch_id && (done.since ?? taken.since) === taken.since;
+    if (isDone && (!alive || done.claim_id === batch.claim_id)) continue;
     const repeat_at = repeatAt(taken, batch, limits);
     const lost = !alive && repeat_at <= at;
     const given_at = taken.given_at ?? taken.since;

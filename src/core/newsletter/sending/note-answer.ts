@@ -163,10 +163,7 @@ async function writeOpen(
 
 export const keyOf = ({ email_id, batch_id, chunk }: ChunkKey): ChunkKey => ({ email_id, batch_id, chunk });
 
-/**
- * Records an outcome that storage did not take when the call ended. It may come again, and after the recipients were
- * taken for uncertain. The counts are written in any case: an earlier try may have ended before them.
- */
+/** Records an outcome that storage did not take in time, also again: the counts of an earlier try may be missing. */
 export async function recordLate(
   { outcome, ...key }: Extract<SendMessage, { kind: 'record' }>,
   deps: Omit<ResolveDeps, 'newId'>,

@@ -66,6 +66,7 @@ async function openBatch(message: BatchMessage, deps: SendDeps): Promise<HeldBat
   const storage = storageOf(deps);
   const read_at = clock();
   const email = await storage('read the email', () => emails.read(email_id));
+  const { since } = email?.slots[slot] ?? {};
   if (email?.status !== 'submitting' || email.slots[slot]?.batch_id !== batch_id) return 'stale';
   const batch = await storage('read a batch', () => batches.read(email_id, batch_id));
   const now = clock().toISOString();
@@ -75,14 +76,14 @@ async function openBatch(message: BatchMessage, deps: SendDeps): Promise<HeldBat
   const open = isCancelled ? batch?.status !== 'submitted' : ['pending', 'submitting'].includes(batch?.status ?? '');
   const waitsForProbe = !isCancelled && (probeAt(email) ?? '') > now;
   if (batch === undefined || !open || waits || waitsForProbe || !isWanted(email, slot, batch_id)) {
-    await passOn({ slot, batch_id }, email_id, deps);
+    await passOn({ slot, batch_id, since }, email_id, deps);
     return 'halted';
   }
   const content = await storage('read the content', () => emails.content(email_id));
   if (content === undefined) throw new Error(`The email ${email_id} has no content.`);
   const foreign = () => foreignSenders(content.newsletter, newsletters);
   if (!isCancelled && (await storage('read senders', foreign)).length > 0) {
-    await passOn({ slot, batch_id, hold: NOT_ALLOWED }, email_id, deps);
+    await passOn({ slot, batch_id, since, hold: NOT_ALLOWED }, email_id, deps);
     return 'halted';
   }
   // Its events show when the provider no longer refuses everybody late.
