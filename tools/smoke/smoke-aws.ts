@@ -135,10 +135,7 @@ async function lookBefore(sender: string, terminal: Terminal): Promise<void> {
   if (findings.some(({ state }) => state === 'refused')) throw new Error('The account lacks what the stage needs.');
 }
 
-/**
- * Runs `cdk deploy` or `cdk destroy` for the stage of the smoke test.
- * @returns what it printed
- */
+/** Runs `cdk deploy` or `cdk destroy` for the stage of the smoke test. @returns what it printed */
 function cdk(command: 'deploy' | 'destroy', { sender, account, emulator }: Options): string {
   const app = emulator ?? 'node --import tsx tools/smoke/smoke-app.ts';
   const context = emulator === undefined ? ['-c', `sender=${sender}`, '-c', `account=${account}`] : [];

@@ -38,10 +38,7 @@ export interface DeliverDeps extends ConductDeps, ConcludeDeps {
   readonly claim_ms: number;
 }
 
-/**
- * Delivers one message: claim, send, record, settle. It never rejects: a fault of one notification is in
- * its report, and its message comes back.
- */
+/** Delivers one message: claim, send, record, settle. Never rejects: a fault is in its report, and it comes back. */
 async function deliver(received: ReceivedMessage, deps: DeliverDeps, mode: WorkMode): Promise<DeliveryReport> {
   const { log_id, tenant_id, channel, priority, run_id } = received.message;
   const report = { log_id, tenant_id, channel, priority, run_id: runOf(run_id) };

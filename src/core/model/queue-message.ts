@@ -154,10 +154,7 @@ export function messageFor(
   return { version: 1, log_id, tenant_id, channel, priority, due, run_id, ...asked };
 }
 
-/**
- * The message for the lane of what is due then. Undefined when that is later than the 15 minutes by which SQS can delay
- * it: a sweep sends it then.
- */
+/** The message for the lane of what is due then; undefined where SQS cannot delay it so long: a sweep sends it. */
 export function queuedUntil(message: QueueMessage, now: Date): QueuedMessage | undefined {
   const delay_seconds = Math.max(0, Math.ceil((epochMs(message.due) - now.getTime()) / 1000));
   return delay_seconds * 1000 > MAX_DELAY_MS ? undefined : { message, delay_seconds };

@@ -32,10 +32,7 @@ export interface ProcessOptions {
 /** Benchmarks wait for answers on purpose, longer than a function's own time-out. */
 const LEAST_TIMEOUT_SECONDS = 60;
 
-/**
- * A function in its own process, as the local runtime starts it.
- * @param logFile file for the function's output
- */
+/** A function in its own process, as the local runtime starts it. @param logFile for its output */
 export function startFunction(
   plan: FunctionPlan,
   environment: Readonly<Record<string, string>>,

@@ -59,6 +59,8 @@ export class BulkProvider {
   readonly #draw: Draw;
   readonly #limits: SendingLimits;
   #ids = 0;
+  /** The id of each mail. */
+  readonly mails = new WeakMap<BulkEntry, string>();
   /** The batch whose next call is not answered. */
   #hanging = '';
   /** By seconds since the start; the last one that has begun holds. */
@@ -170,7 +172,9 @@ export class BulkProvider {
       if (given !== undefined) answers.push({ accepted: false, refusal: given });
       else {
         accepted.push(entry);
-        answers.push({ accepted: true, message_id: `0100${String(++this.#ids).padStart(56, '0')}` });
+        const message_id = `0100${String(++this.#ids).padStart(56, '0')}`;
+        answers.push({ accepted: true, message_id });
+        this.mails.set(entry, message_id);
       }
     }
     this.accepted += accepted.length;

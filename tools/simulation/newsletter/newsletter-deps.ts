@@ -174,22 +174,24 @@ function accept(entries: readonly BulkEntry[], world: NewsletterWorld): void {
 function refuseLate(entries: readonly BulkEntry[], world: NewsletterWorld, everybody: readonly number[] = []): void {
   const { auditor, draw, events, time } = world;
   auditor.refusedLate(entries.length, everybody, time.now);
-  for (const { tags } of entries) {
-    const event = { ...placeOf(tags, world), event: 'Rendering Failure' };
+  for (const entry of entries) {
+    const event = { ...placeOf(entry, world), event: 'Rendering Failure' };
     world.later(between(draw, ...REFUSED_MS), () => world.send(events, event));
   }
 }
 
-function placeOf({ email_id, chunk, n }: BulkEntry['tags'], { time }: NewsletterWorld) {
+function placeOf(entry: BulkEntry, { time, provider }: NewsletterWorld) {
+  const { email_id, chunk, n } = entry.tags;
   const at = time.clock().toISOString();
-  return { version: 1, at, sent_at: at, email_id, chunk, n: String(Number.parseInt(n, 10)) };
+  const mail = { sent_at: at, provider_message_id: provider.mails.get(entry) };
+  return { version: 1, at, ...mail, email_id, chunk, n: String(Number.parseInt(n, 10)) };
 }
 
 /** What the provider reports of an accepted mail, later and in any order. @returns whether anything of it comes */
-function reportEvents({ tags }: BulkEntry, world: NewsletterWorld): boolean {
+function reportEvents(entry: BulkEntry, world: NewsletterWorld): boolean {
   const { draw, scenario } = world;
   const { lost, bounced, complained } = scenario.events;
-  const place = placeOf(tags, world);
+  const place = placeOf(entry, world);
   let told = false;
   const emit = (event: string, [least, most]: readonly [number, number], more: object = {}) => {
     if (draw() < lost) return;

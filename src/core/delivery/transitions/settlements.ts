@@ -175,10 +175,7 @@ export function letterOf(row: NotificationRow, received: ReceivedMessage): Parti
 /** Longest text, in characters, that keeps a row below one write unit of 1 KB. */
 export const ROW_TEXT = 100;
 
-/**
- * The part of the last answer that the row keeps: the reason, in short, and nothing of an earlier answer. The retry record
- * has the rest.
- */
+/** The part of the last answer that the row keeps: its reason, in short. The retry record has the rest. */
 function answerColumns({ row, result, verdict }: Attempt<'judged'>): Partial<NotificationRow> {
   const message = result?.ok ? result.response_message : undefined;
   return {

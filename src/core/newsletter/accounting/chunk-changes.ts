@@ -83,7 +83,9 @@ function answeredEntry(state: ChunkState, outcome: EntryOutcome, call_id: string
   const known = message_id ?? (wasRefused ? undefined : state.message_ids[n]);
   // An older call of the recipient turned out to be accepted while this one was open.
   if (known !== undefined) return submitted(known);
-  return { ...unaccepted(outcome, call_id), ...(wasRefused && { message_id: undefined }) };
+  const next = unaccepted(outcome, call_id);
+  // As long as the reason is that of a mail that was refused late, the id is that mail's.
+  return { ...next, ...(wasRefused && 'reason' in next && { message_id: undefined }) };
 }
 
 function unaccepted(outcome: EntryOutcome, call_id: string): Entry {
@@ -172,21 +174,22 @@ export interface Rejection {
   readonly sent_at?: string | undefined;
 }
 
-/** Nothing was sent after all, as events show. @param again whoever failed by these is sent to again */
-export function rejectSubmitted(state: ChunkState, rejections: ReadonlyMap<number, Rejection>, again = false) {
-  const moving = [...rejections].filter(([n, { reason, message_id }]) => {
-    const code = state.states[n];
-    const isOpen = code === CODE.submitted || code === CODE.uncertain;
-    const isOne = again ? code === CODE.failed && state.reasons[n] === reason : isOpen;
-    return isOne && (message_id === undefined || (state.message_ids[n] ?? message_id) === message_id);
-  });
-  const entry = again ? { code: CODE.pending, tries: undefined } : { code: CODE.failed };
-  return withEntries(state, new Map(moving.map(([n, { reason }]) => [n, { ...entry, reason }])));
+/** Events show that nothing was sent after all, although the provider accepted it. */
+export function rejectSubmitted(state: ChunkState, rejections: ReadonlyMap<number, Rejection>): NextState | undefined {
+  const entries = new Map<number, Entry>();
+  for (const [n, { reason, message_id }] of rejections) {
+    const [code, id] = [state.states[n], state.message_ids[n]];
+    // Its id, or that of the mail before, which was refused late.
+    const isOther = message_id && id && (message_id === id) === isLateRefusal(state.reasons[n]);
+    if (isOther || (code !== CODE.submitted && code !== CODE.uncertain)) continue;
+    entries.set(n, { code: CODE.failed, reason, ...(message_id !== undefined && { message_id }) });
+  }
+  return withEntries(state, entries);
 }
 
-/** Everybody was refused late: who was is sent to again. The reason tells an older mail's id from that of the next one. */
-export function returnRefused(state: ChunkState, reason: string): NextState | undefined {
-  const places = placesOf(state.states, CODE.failed).filter((n) => state.reasons[n] === reason);
+/** Who was refused late with everybody is sent to again. The reason tells that mail's id from that of the next one. */
+export function returnRefused(state: ChunkState, wasRefused: (n: number) => boolean): NextState | undefined {
+  const places = placesOf(state.states, CODE.failed).filter(wasRefused);
   return withEntries(state, new Map(places.map((n) => [n, { code: CODE.pending, tries: undefined }])));
 }
 

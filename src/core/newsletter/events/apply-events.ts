@@ -1,7 +1,14 @@
 import { changeUntil } from '../../model/changes.ts';
 import { ExplainedError } from '../../model/problem.ts';
 import type { Clock } from '../../model/time.ts';
-import { acceptUncertain, expireCall, placesOf, type Rejection, rejectSubmitted } from '../accounting/chunk-changes.ts';
+import {
+  acceptUncertain,
+  expireCall,
+  placesOf,
+  type Rejection,
+  rejectSubmitted,
+  returnRefused,
+} from '../accounting/chunk-changes.ts';
 import { changeState, refreshBatch } from '../accounting/counts.ts';
 import {
   type Batch,
@@ -24,7 +31,7 @@ import {
 import type { ChunkStore, EventStore, MemberStore, Sealing } from '../model/ports.ts';
 import type { Warming } from '../warming/domain-warming.ts';
 import { pauseIfBad } from './hold.ts';
-import { belatedAmong, judgeLate, type LateRefusalDeps, lateAfter, mayJudgeLate } from './late-refusals.ts';
+import { belatedIn, judgeLate, type LateRefusalDeps, lateAfter, mayJudgeLate } from './late-refusals.ts';
 import { readRecipients, writeForPerson } from './unsubscribe.ts';
 
 /** What became of a call is not recorded yet: the event comes back. */
@@ -149,8 +156,8 @@ async function moveStates(
       const since = await deps.events.read(email_id, batch_id);
       const told = (n: number) => hadAnother(since, placeInBatch(state.chunk, n));
       after = await changeState(after, (found) => acceptUncertain(found, told, SENT_AGAIN), deps);
-      const belated = belatedAmong(reasons, await deps.emails.read(email_id));
-      after = await changeState(after, (found) => rejectSubmitted(found, belated, true), deps);
+      const email = await deps.emails.read(email_id);
+      after = await changeState(after, (found) => returnRefused(found, belatedIn(found, reasons, email)), deps);
     }
     changed ||= after.version !== state.version;
   }

@@ -5,7 +5,7 @@ import { changeState, refreshBatch, sentBatches } from '../accounting/counts.ts'
 import { reportHold } from '../lifecycle/advance.ts';
 import { faultOf, holdAfter } from '../lifecycle/holds.ts';
 import { withNextAt } from '../lifecycle/plan-slots.ts';
-import { type Batch, placeInBatch } from '../model/batch.ts';
+import { type Batch, type ChunkState, placeInBatch } from '../model/batch.ts';
 import { type BatchEvents, type NewsletterEvent, WENT_ON } from '../model/batch-events.ts';
 import type { Email } from '../model/email.ts';
 import type { JobLimits } from '../model/job-limits.ts';
@@ -108,16 +108,19 @@ async function returnAll(email_id: string, reason: string, deps: LateRefusalDeps
   for (const { batch_id, failed_by_reason } of sentBatches(await deps.batches.list(email_id))) {
     if ((failed_by_reason[reason] ?? 0) === 0) continue;
     for (const state of await deps.chunks.states(email_id, batch_id))
-      await changeState(state, (found) => returnRefused(found, reason), deps);
+      await changeState(state, (found) => returnRefused(found, (n) => found.reasons[n] === reason), deps);
     await refreshBatch(email_id, batch_id, deps, { watched: true });
   }
 }
 
-/** Refused with everybody, and told of when mails go on again, as their call was open: they are sent to again. */
-export function belatedAmong(rejections: ReadonlyMap<number, Rejection>, email: Email | undefined) {
-  const { reason: known, from, until } = email?.refused_late ?? { reason: '', from: '', until: '' };
-  const isBelated = ({ reason, sent_at = '' }: Rejection) => reason === known && sent_at > from && sent_at <= until;
-  return new Map([...rejections].filter(([, rejection]) => isBelated(rejection)));
+/** Who was refused with everybody, and is told of when mails go on again, as the call was open. */
+export function belatedIn(state: ChunkState, rejections: ReadonlyMap<number, Rejection>, email: Email | undefined) {
+  const { reason: everybodys, from, until } = email?.refused_late ?? { reason: '', from: '', until: '' };
+  return (n: number): boolean => {
+    const { reason, message_id = '', sent_at = '' } = rejections.get(n) ?? {};
+    const isIts = reason === state.reasons[n] && message_id === state.message_ids[n];
+    return isIts && reason === everybodys && sent_at > from && sent_at <= until;
+  };
 }
 
 /** Whether events may begin or end a hold for late refusals. */

@@ -109,10 +109,7 @@ export async function liftGone(
   }
 }
 
-/**
- * Deletes a member; what its address decided stays. What was prepared before is not sent to it.
- * @returns false when there is no such member
- */
+/** Deletes a member; what its address decided stays. @returns false when there is no such member */
 export async function deleteMember(
   tenant_id: string,
   member_id: string,

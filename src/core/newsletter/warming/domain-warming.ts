@@ -53,10 +53,7 @@ export function createWarming(store: WarmingStore, clock: Clock, curve = allowan
     left: async (domain: string): Promise<number | undefined> =>
       leftOf(asOf(clock(), await store.read(domain), domain), curve),
 
-    /**
-     * Reserves up to `wanted` mails of the day's allowance, or what is left of it. Undefined: there is no limit any more.
-     * @param by the sender's claim
-     */
+    /** Reserves up to `wanted` mails of the day's allowance. Undefined: no limit now. @param by the sender's claim */
     reserve: (domain: string, wanted: number, by: string): Promise<number | undefined> =>
       change(domain, (today) => {
         const left = leftOf(today, curve);

@@ -165,7 +165,10 @@ describe('an outcome that comes late', () => {
     const answered = outcome([{ n: 0, state: 'submitted', message_id }]);
     const sent = changed(claimed(), applyOutcome(claimed(), answered));
     const refused = changed(sent, rejectSubmitted(sent, new Map([[0, { reason, message_id }]])));
-    const back = changed(refused, returnRefused(refused, reason));
+    const back = changed(
+      refused,
+      returnRefused(refused, () => true),
+    );
     expect(back.states[0]).toBe('.');
     expect(applyOutcome(back, answered), 'the first call is told again').toBeUndefined();
     const call = { call_id: 'call-2', entries: [0], until: LATER };
@@ -173,12 +176,21 @@ describe('an outcome that comes late', () => {
     const again = (state: EntryOutcome['state'], id?: string) =>
       changed(open, applyOutcome(open, outcome([{ n: 0, state, ...(id && { message_id: id }) }], 'call-2')));
     expect(again('pending').states[0], 'refused this time').toBe('.');
-    expect(again('uncertain')).toMatchObject({ message_ids: {} });
+    const lost = again('uncertain');
+    const late = (id: string) => rejectSubmitted(lost, new Map([[0, { reason, message_id: id }]]));
+    expect(
+      late(message_id),
+      'a repeated event of the first mail, while the answer to the second is lost',
+    ).toBeUndefined();
+    expect(late('second')).toMatchObject({ message_ids: { 0: 'second' } });
     const second = again('submitted', 'second');
     expect(second).toMatchObject({ reasons: {}, message_ids: { 0: 'second' } });
     expect(rejectSubmitted(second, new Map([[0, { reason, message_id }]])), 'a repeated event').toBeUndefined();
     const twice = changed(second, rejectSubmitted(second, new Map([[0, { reason, message_id: 'second' }]])));
-    const waiting = changed(twice, returnRefused(twice, reason));
+    const waiting = changed(
+      twice,
+      returnRefused(twice, () => true),
+    );
     expect(applyOutcome(waiting, answered), 'the first call is told again, after the second one').toBeUndefined();
     expect(rejectSubmitted(second, new Map([[0, { reason, message_id: 'second' }]]))).toMatchObject({
       reasons: { 0: reason },
