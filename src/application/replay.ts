@@ -200,10 +200,7 @@ function checkIsMeant(found: Operation, request: NewOperation): void {
     throw conflict(`${found.operation_id} is ${found.status}: omit --id, and a new replay takes what is left.`);
 }
 
-/**
- * The newest unfinished replay with the same bounds. One that was not started is left out: another operator may be
- * looking at its preview.
- */
+/** The newest begun, unfinished replay with the same bounds. Another operator may look at one not begun. */
 async function sameReplay(request: NewOperation, { operations, clock }: ReplayDeps): Promise<Unfinished> {
   const oldest = clock().getTime() - CONTINUABLE_MS;
   let [other, before]: (string | undefined)[] = [];

@@ -98,10 +98,7 @@ interface Subject {
   readonly recorded: Recorded;
 }
 
-/**
- * What operators did after the last attempt stands, unless the copy knows it already; if nobody knows what came first, a
- * person decides.
- */
+/** What operators did after the last attempt stands, unless the copy knows it; of unknown order, a person decides. */
 export function actedOn(decided: Decided, { row, recorded }: Subject, terms: RestoreTerms): Decided {
   const { clocks_apart_ms, restored_to } = terms;
   // Whoever changes a row sets its updated_at.

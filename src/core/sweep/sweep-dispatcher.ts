@@ -146,9 +146,9 @@ export class Dispatcher {
       const wasSent = this.#sentRows.has(item.log_id);
       if (wasSent) this.#metRows.add(item.log_id);
       if (!own.has(lane) || epochMs(item.work_at) > now.getTime()) continue;
-      // A look ahead, or its writer, has sent the message of an expected row since the last sweep
+      // A look ahead, or its writer, has sent the message of an expected or queued row since the last sweep
       // (docs/decisions/delivery/sweep-and-backlog.md).
-      const isSent = item.work_at <= last_sweep || isExpected(item);
+      const isSent = item.work_at <= last_sweep || isExpected(item) || isQueued(item);
       const isOfLane = (!wasSent && isSent && takeFrom(before, lane)) || takeFrom(own, lane);
       if (isOfLane && !wasSent) this.#unsure.add(lane);
       if (isOfLane || wasSent || !rooms?.take(lane)) continue;

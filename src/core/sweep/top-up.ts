@@ -39,6 +39,8 @@ export class TopUp {
   readonly #places = new Map<string, Place>();
   /** Lanes of which an earlier part of the sweep has met rows, or sent messages. */
   readonly #inherited: ReadonlySet<string>;
+  /** By lane of these: messages of the earlier part whose rows stand from its place on. */
+  readonly #left = new Map<string, number>();
   /** Lanes without a row from their place on that is not sent. */
   readonly #served = new Set<string>();
   #looked: number;
@@ -89,25 +91,34 @@ export class TopUp {
     const end = this.#deps.clock().getTime() + (isSearch ? SEARCH_MS : REFILL_EVERY_MS);
     const before = new Map([...open].map((one) => [one, rooms.messages(one).before]));
     // What this part of the sweep has sent from the place on it knows.
-    const own = new Map([...open].map((one) => [one, this.#inherited.has(one) ? rooms.messages(one).own : 0]));
+    const isFirst = (lane: string) => this.#inherited.has(lane) && from === BEGINNING;
+    const ownOf = (lane: string) => (isFirst(lane) ? rooms.messages(lane).own : this.#left.get(lane)) ?? 0;
+    const own = new Map([...open].map((one) => [one, ownOf(one)]));
+    let left = own;
+    const goOn = (lane: string, place: Place) => {
+      this.#places.set(lane, place);
+      this.#left.set(lane, left.get(lane) ?? 0);
+    };
     for (let place = from; place.queue < queues.length; place = { queue: place.queue + 1 }) {
       const { queue } = place;
       const partitions = queues[queue] ?? [];
       const channels = () => channelsOf(open, partitions);
       if (channels().length === 0) continue;
       const each = async (items: readonly DueItem[], after: PartitionCursors) => {
+        // The next slice begins with this round.
+        left = new Map(own);
         await this.#dispatcher.refill(items, { before, own });
         for (const lane of open) {
           if (!rooms.isFull(lane)) continue;
           open.delete(lane);
-          this.#places.set(lane, { queue, after });
+          goOn(lane, { queue, after });
         }
         return channels().length === 0 || this.#deps.clock().getTime() >= end;
       };
       const { after } = place;
       const stopped = await walk({ partitions, after, window: { until }, channels, writes: false, each }, this.#deps);
       if (stopped === undefined || channels().length === 0) continue;
-      for (const lane of open) this.#places.set(lane, { queue, after: stopped });
+      for (const lane of open) goOn(lane, { queue, after: stopped });
       return;
     }
     for (const lane of open) {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Channel } from '../../../src/core/model/channels.ts';
 import type { QueuedMessage } from '../../../src/core/model/queue-message.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
-import type { DueItem } from '../../../src/core/model/work-index.ts';
+import type { DueItem, PageQuery } from '../../../src/core/model/work-index.ts';
 import { LaneRooms } from '../../../src/core/sweep/lane-room.ts';
 import { Dispatcher } from '../../../src/core/sweep/sweep-dispatcher.ts';
 import { newTally } from '../../../src/core/sweep/sweep-run.ts';
@@ -46,9 +46,10 @@ it.each(process.env['SWEPT_ROWS'] === undefined ? SIZES.slice(0, 2) : SIZES)(
 describe('the lanes of a sweep that goes on', () => {
   const LANE = 'email-standard';
 
-  /** An index with 400 rows of the lane, before the place to which the walk has come. */
-  function looking({ held, messages }: { readonly held: number; readonly messages: number }) {
-    const items = Array.from({ length: 400 }, (_, i): DueItem => {
+  /** An index with rows of the lane, before the place to which the walk has come. */
+  function looking({ held, messages, rows = 400 }: Record<'held' | 'messages', number> & { readonly rows?: number }) {
+    let backlog = messages;
+    const items = Array.from({ length: rows }, (_, i): DueItem => {
       const work_at = iso(-HOUR + i);
       return { log_id: `log-${i}`, tenant_id: 'tenant-1', channel: 'email', priority: 'info', work_at };
     });
@@ -58,13 +59,15 @@ describe('the lanes of a sweep that goes on', () => {
     const deps = {
       index: {
         shards: async () => 1,
-        page: async (_: string, { channels }: { readonly channels?: readonly Channel[] }) => {
+        page: async (_: string, { channels, after }: PageQuery) => {
           asked.push(channels);
-          return { items };
+          const from = Number(after?.['from'] ?? 0);
+          const next = { from: from + 400 };
+          return { items: items.slice(from, next.from), ...(next.from < rows && { next }) };
         },
       },
       lanes: {
-        backlog: async () => messages,
+        backlog: async () => backlog,
         send: async (given: readonly QueuedMessage[]) => {
           sent.push(...given);
           return [];
@@ -80,18 +83,28 @@ describe('the lanes of a sweep that goes on', () => {
     const run = { run_id: 'sweep-1', now: T0, unmet: new Map(), busy: new Set<string>(), rooms, sent: 0 };
     const dispatcher = new Dispatcher({}, run, tally, deps);
     const topUp = new TopUp({ rooms, queues: [['due#info#0']], until: iso(0) }, dispatcher, deps);
-    const look = async (isWalked: boolean) => {
+    const look = async (isWalked: boolean, left = messages) => {
       now += REFILL_EVERY_MS;
+      backlog = left;
       await topUp.look(isWalked);
       return { sent: sent.length, asked };
     };
-    return { look };
+    return { look, sent };
   }
 
   it('are filled when they are half empty, from the first row that an earlier part may have left', async () => {
     const { look } = looking({ held: 300, messages: 100 });
     // Of the first hundred nobody knows whether they have a message.
     expect(await look(false)).toEqual({ sent: 300, asked: [['email']] });
+  });
+
+  it('count the messages of the earlier part once: a later slice leaves out no row for them', async () => {
+    const { look, sent } = looking({ held: 1_200, messages: 100, rows: 1_200 });
+    for (const left of [100, 150]) await look(false, left);
+    const ids = sent.map(({ message }) => Number(message.log_id.slice('log-'.length)));
+    // Each once, and without a gap.
+    expect(ids.sort((a, b) => a - b)).toEqual(ids.map((_, i) => 100 + i));
+    expect(ids.length).toBeGreaterThan(600);
   });
 
   it('are searched for while they are empty, and no more once all rows were met', async () => {

@@ -216,10 +216,7 @@ const SHOW_A_CALL: readonly string[] = [
   RECIPIENT_STATES.uncertain,
 ];
 
-/**
- * The times after a call. One call for all of a chunk needs one time, several need one each. A record that comes late
- * moves no other recipient's.
- */
+/** The times after a call: one for a whole chunk, or one each. A late record moves no other recipient's. */
 export function processedTimes(
   before: ChunkState,
   { states, tries }: Pick<ChunkState, 'states' | 'tries'>,
