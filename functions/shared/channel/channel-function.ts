@@ -215,10 +215,7 @@ export interface ChannelBudgets extends Budgets {
   lastingPerSecond(): Promise<number | undefined>;
 }
 
-/**
- * The budgets of one instance, which reserve at once what a batch asks for at the same moment.
- * @param pacer of the account; only e-mail has one
- */
+/** The budgets of one instance; what a batch asks for at once is reserved at once. @param pacer only e-mail has one */
 export function gatheredBudgets(
   { pacer, receivers }: { readonly pacer?: Pacer | undefined; readonly receivers: ReceiverPacer },
   when: Pick<GatherOptions<unknown>, 'schedule'> = {},

@@ -83,10 +83,7 @@ export const BOUNCE_RULES: readonly BounceRule[] = [
   },
 ];
 
-/**
- * SES accepts an e-mail to an address on its suppression lists, does not send it, and reports a bounce. It was not
- * delivered, whatever the type says.
- */
+/** SES accepts a mail to an address on its suppression lists and reports a bounce: not delivered, whatever its type. */
 const SUPPRESSED = ['Suppressed', 'OnAccountSuppressionList', 'UnsubscribedRecipient'];
 
 /** A delivery failure's enhanced status code: for now (4), or for good (5). */

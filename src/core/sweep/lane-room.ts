@@ -32,10 +32,14 @@ const MOST_BEYOND = 100;
 export class LaneRooms {
   readonly #bound: LaneBound;
   readonly #lanes: Map<string, { -readonly [K in keyof LaneState]: LaneState[K] }>;
+  /** Messages that an earlier part of the sweep sent: a lane takes them after those from before the sweep. */
+  readonly #earlier: Map<string, number>;
 
   constructor(bound: LaneBound, known: Readonly<Record<string, LaneState>> = {}) {
     this.#bound = bound;
-    this.#lanes = new Map(Object.entries(known).map(([lane, state]) => [lane, { ...state }]));
+    const lanes = Object.entries(known);
+    this.#lanes = new Map(lanes.map(([lane, state]) => [lane, { ...state }]));
+    this.#earlier = new Map(lanes.map(([lane, { messages, before }]) => [lane, messages - before]));
   }
 
   /** Begins with what the lane holds now. */
@@ -85,9 +89,9 @@ export class LaneRooms {
     return this.#lanes.get(lane)?.messages ?? 0;
   }
 
-  messages(lane: string): { readonly before: number; readonly own: number } {
-    const { messages = 0, before = 0 } = this.#lanes.get(lane) ?? {};
-    return { before, own: messages - before };
+  /** Messages of which this part of the sweep does not know whose they are. */
+  unknown(lane: string): { readonly before: number; readonly own: number } {
+    return { before: this.#lanes.get(lane)?.before ?? 0, own: this.#earlier.get(lane) ?? 0 };
   }
 
   /** Learns how much the lane takes. One that has become empty may take more than it had: its limit at least doubles. */
@@ -97,7 +101,9 @@ export class LaneRooms {
     const taken = Math.max(0, state.messages - messages);
     const measured = Math.ceil((taken / (now - state.at)) * 1000 * this.#bound.seconds);
     const limit = messages === 0 ? Math.max(measured, state.limit * 2) : (measured + state.limit) / 2;
-    const before = Math.min(messages, Math.max(0, state.before - taken));
+    const leftOf = (first: number) => Math.min(messages, Math.max(0, first - taken));
+    const before = leftOf(state.before);
+    this.#earlier.set(lane, leftOf(state.before + this.unknown(lane).own) - before);
     this.#lanes.set(lane, {
       ...state,
       limit: Math.max(this.#bound.least, Math.ceil(limit)),

@@ -46,7 +46,7 @@ export interface DispatcherRun {
 interface Unknown {
   /** Sent before the sweep. */
   readonly before: Map<string, number>;
-  /** Sent by the sweep, perhaps before it continued. */
+  /** Sent by the sweep before it continued. */
   readonly own: Map<string, number>;
 }
 
@@ -130,7 +130,7 @@ export class Dispatcher {
   /**
    * Sends what did not fit before, each row once. Nobody knows whose the messages are that were sent before the sweep, or
    * before it continued: they are of the first rows that it meets, so as many are left out.
-   * @param own messages of this sweep in the lanes with room
+   * @param own those of earlier parts of this sweep
    */
   async refill(items: readonly DueItem[], { before, own }: Unknown): Promise<void> {
     const { rooms, now, last_sweep = '' } = this.#run;
@@ -149,8 +149,8 @@ export class Dispatcher {
       // A look ahead, or its writer, has sent the message of an expected or queued row since the last sweep
       // (docs/decisions/delivery/sweep-and-backlog.md).
       const isSent = item.work_at <= last_sweep || isExpected(item) || isQueued(item);
-      const isOfLane = (!wasSent && isSent && takeFrom(before, lane)) || takeFrom(own, lane);
-      if (isOfLane && !wasSent) this.#unsure.add(lane);
+      const isOfLane = !wasSent && ((isSent && takeFrom(before, lane)) || takeFrom(own, lane));
+      if (isOfLane) this.#unsure.add(lane);
       if (isOfLane || wasSent || !rooms?.take(lane)) continue;
       rooms.release(lane);
       outgoing.push({ message: messageFor(item, item.work_at, copy), delay_seconds: 0 });

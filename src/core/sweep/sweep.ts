@@ -115,7 +115,7 @@ export async function sweep(
       };
       // Lanes of the next queues must not wait for the end of this one, whose rows have no room any more.
       const between = async () => {
-        await topUp?.look(false);
+        await topUp?.look();
         const isOver = rounds > 0 && rooms !== undefined && deps.clock().getTime() >= end;
         return isOver && places.some((place, other) => place !== WALKED && other !== queue);
       };
@@ -124,11 +124,7 @@ export async function sweep(
       if (places[queue] !== WALKED && deps.outOfTime?.()) return { ...tally, next: cursor() };
     }
   }
-  const between = async () => {
-    await topUp?.look(true);
-    return false;
-  };
-  if (rooms !== undefined && (await refill({ rooms, unmet, queues, now, between }, dispatcher, deps))) {
+  if (rooms && topUp && (await refill({ rooms, unmet, queues, now, topUp }, dispatcher, deps))) {
     return { ...tally, next: cursor() };
   }
   tally.result.skipped += rooms?.held ?? 0;
@@ -172,7 +168,7 @@ interface Refill {
   readonly unmet: Lanes['unmet'];
   readonly queues: readonly string[][];
   readonly now: Date;
-  readonly between: () => Promise<boolean>;
+  readonly topUp: TopUp;
 }
 
 /**
@@ -181,7 +177,7 @@ interface Refill {
  * @returns true when time ran out before
  */
 async function refill(
-  { rooms, unmet, queues, now, between }: Refill,
+  { rooms, unmet, queues, now, topUp }: Refill,
   dispatcher: Dispatcher,
   deps: SweepDeps,
 ): Promise<boolean> {
@@ -197,13 +193,17 @@ async function refill(
       if (rooms.total(lane) >= earlier) still.add(lane);
     }
     const open = new Set(rooms.waiting().filter((lane) => rooms.isHalfEmpty(lane)));
-    const own = new Map([...open].map((lane) => [lane, rooms.messages(lane).own]));
-    for (const lane of open) unmet.set(lane, rooms.messages(lane).before);
+    const own = new Map([...open].map((lane) => [lane, rooms.unknown(lane).own]));
+    for (const lane of open) unmet.set(lane, rooms.unknown(lane).before);
     const found = new Map([...open].map((lane) => [lane, rooms.total(lane)]));
     const each = async (items: readonly DueItem[]) => {
       await dispatcher.refill(items, { before: unmet, own });
       for (const lane of open) if (rooms.isFull(lane)) open.delete(lane);
       return open.size === 0;
+    };
+    const between = async () => {
+      await topUp.look(own);
+      return false;
     };
     const window = { until: now.toISOString() };
     for (const partitions of queues) {

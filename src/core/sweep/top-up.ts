@@ -51,7 +51,7 @@ export class TopUp {
     this.#deps = deps;
     this.#looked = deps.clock().getTime();
     const { rooms } = swept;
-    this.#inherited = new Set([...rooms.waiting(), ...rooms.names().filter((lane) => rooms.messages(lane).own > 0)]);
+    this.#inherited = new Set([...rooms.waiting(), ...rooms.names().filter((lane) => rooms.unknown(lane).own > 0)]);
     for (const lane of rooms.waiting()) this.#places.set(lane, BEGINNING);
   }
 
@@ -65,18 +65,19 @@ export class TopUp {
 
   /**
    * Every five seconds: learns what the lanes take, and sends what did not fit into those that have room.
-   * @param isWalked the walk has met all rows: none is left to search for
+   * @param filled once the walk has met all rows: lanes that are filled elsewhere, without knowing of messages of here
    */
-  async look(isWalked: boolean): Promise<void> {
+  async look(filled?: Pick<ReadonlySet<string>, 'has'>): Promise<void> {
     const { clock, lanes } = this.#deps;
     const { rooms } = this.#swept;
     if (clock().getTime() - this.#looked < REFILL_EVERY_MS) return;
     const counts = await Promise.all(rooms.names().map(async (lane) => [lane, await messagesIn(lane, lanes)] as const));
     for (const [lane, messages] of counts) rooms.measure(lane, messages, clock().getTime());
-    const isOpen = (lane: string) =>
-      this.#places.has(lane)
-        ? rooms.isHalfEmpty(lane)
-        : !isWalked && rooms.total(lane) === 0 && !this.#served.has(lane);
+    const isOpen = (lane: string) => {
+      const isEmpty = rooms.total(lane) === 0;
+      if (this.#places.has(lane)) return filled?.has(lane) ? isEmpty : rooms.isHalfEmpty(lane);
+      return filled === undefined && isEmpty && !this.#served.has(lane);
+    };
     const open = rooms.names().filter(isOpen);
     const placeOf = (lane: string) => this.#places.get(lane) ?? BEGINNING;
     for (const group of Map.groupBy(open, (lane) => JSON.stringify(placeOf(lane))).values())
@@ -89,10 +90,10 @@ export class TopUp {
     const { rooms, queues, until } = this.#swept;
     const isSearch = [...open].some((lane) => rooms.total(lane) === 0);
     const end = this.#deps.clock().getTime() + (isSearch ? SEARCH_MS : REFILL_EVERY_MS);
-    const before = new Map([...open].map((one) => [one, rooms.messages(one).before]));
+    const before = new Map([...open].map((one) => [one, rooms.unknown(one).before]));
     // What this part of the sweep has sent from the place on it knows.
     const isFirst = (lane: string) => this.#inherited.has(lane) && from === BEGINNING;
-    const ownOf = (lane: string) => (isFirst(lane) ? rooms.messages(lane).own : this.#left.get(lane)) ?? 0;
+    const ownOf = (lane: string) => (isFirst(lane) ? rooms.unknown(lane).own : this.#left.get(lane)) ?? 0;
     const own = new Map([...open].map((one) => [one, ownOf(one)]));
     let left = own;
     const goOn = (lane: string, place: Place) => {

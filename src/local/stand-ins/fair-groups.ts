@@ -127,10 +127,7 @@ export async function receiveFairly(): Promise<void> {
   };
 }
 
-/**
- * Moves up to `most` messages, those that SQS would give out next, to the front: of quiet groups, then of the noisy group
- * with the fewest in flight.
- */
+/** Moves up to `most` messages to the front, as SQS gives them out: of quiet groups, then of the least noisy one. */
 function quietFirst(messages: Message[], taken: InFlight, most: number): void {
   let inFlight = taken.size;
   const ofGroup = new Map<string, number>();

@@ -14,7 +14,7 @@ describe('the room in a lane', () => {
     const rooms = roomsOf(98);
     expect([rooms.isFull('lane'), rooms.take('lane'), rooms.take('lane')]).toEqual([false, true, true]);
     expect([rooms.isFull('lane'), rooms.take('lane')]).toEqual([true, false]);
-    expect(rooms.messages('lane')).toEqual({ before: 98, own: 2 });
+    expect(rooms.unknown('lane'), 'whose the others are it knows').toEqual({ before: 98, own: 0 });
   });
 
   it('has a hundred places beyond, for what is sent again', () => {
@@ -23,7 +23,7 @@ describe('the room in a lane', () => {
     for (let i = 0; i < 100; i++) expect(rooms.take('lane', true)).toBe(true);
     expect(rooms.take('lane', true)).toBe(false);
     expect(new LaneRooms(BOUND, rooms.state()).take('lane', true)).toBe(false);
-    expect(rooms.messages('lane')).toEqual({ before: 100, own: 100 });
+    expect(new LaneRooms(BOUND, rooms.state()).unknown('lane')).toEqual({ before: 100, own: 100 });
   });
 
   it('is used before any place beyond it', () => {
@@ -48,7 +48,7 @@ describe('the room in a lane', () => {
     for (const call of ['hold', 'release', 'releaseAll'] as const) rooms[call]('lane');
     rooms.measure('lane', 5, 1_000);
     expect([rooms.take('lane'), rooms.isFull('lane'), rooms.held]).toEqual([true, false, 0]);
-    expect(rooms.messages('lane')).toEqual({ before: 0, own: 0 });
+    expect(rooms.unknown('lane')).toEqual({ before: 0, own: 0 });
     expect(rooms.state()).toEqual({});
   });
 
@@ -101,8 +101,14 @@ describe('the limit of a lane', () => {
     rooms.measure('lane', 50, 7_000);
     // 20 in seven seconds: 172 per minute, rounded up.
     expect(rooms.state()['lane']).toEqual({ limit: 136, messages: 50, before: 10, at: 7_000, held: 1 });
-    rooms.measure('lane', 20, 14_000);
-    expect(rooms.messages('lane')).toEqual({ before: 0, own: 20 });
+    const later = new LaneRooms(BOUND, rooms.state());
+    for (let i = 0; i < 10; i++) later.take('lane');
+    expect(later.unknown('lane')).toEqual({ before: 10, own: 40 });
+    // Those of the part before it next, and its own last.
+    later.measure('lane', 25, 14_000);
+    expect(later.unknown('lane')).toEqual({ before: 0, own: 15 });
+    later.measure('lane', 5, 21_000);
+    expect(later.unknown('lane')).toEqual({ before: 0, own: 0 });
   });
 
   it('is not measured twice at the same moment, or backwards', () => {
