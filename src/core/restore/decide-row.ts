@@ -103,11 +103,12 @@ function livesAnew({ row, recorded, survivors, ...others }: Case): Decided | und
   if (life <= (row.life ?? 0)) return undefined;
   const since = survivors.records.filter(({ retry_attempt }) => retry_attempt >= life);
   const proof = since.find(({ retry_status }) => retry_status === 'SUCCESS');
-  // Of what was delivered, and did not come back, its writer may only have corrected the recipient, for that case.
-  const stays = row.send_status === 'SUCCESS' && since.length === 0 && (recorded.proof || !recorded.newest);
   if (proof !== undefined)
     return { as: 'delivered', row: deliveredBy(proof, { ...row, life, last_attempt: proof.retry_attempt }) };
-  if (stays) return { ask: 'put_anew', row: { ...row, next_life: life } };
+  // Of what was delivered, and did not come back, its writer may only have corrected the recipient, for that case.
+  const arrived = recorded.proof && deliveredBy(recorded.proof, withAttempts(row, recorded, others.terms.policy));
+  const isSent = row.send_status === 'SUCCESS' ? arrived || !recorded.newest : arrived && row.send_status === 'SENDING';
+  if (isSent && since.length === 0) return { ask: 'put_anew', row: { ...(arrived ?? row), next_life: life } };
   const anew = { ...row, life, last_attempt: Math.max(life - 1, ...since.map(({ retry_attempt }) => retry_attempt)) };
   const successor = lostSuccessor({ ...others, recorded, survivors, row: anew });
   return { ask: 'put_anew', row: stopped(anew, 'put_anew'), ...(successor && { with: { successor } }) };

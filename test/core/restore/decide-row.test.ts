@@ -625,6 +625,15 @@ describe('a restored row', () => {
       expect(decided({ row, ...since })).toMatchObject({ do: 'ask', why: 'put_anew' });
     });
 
+    it('stays delivered, and is left to a person, where the copy is from within the attempt that delivered it', () => {
+      const sending = copy({ send_status: 'SENDING', claim_id: 'claim-1', claim_until: iso(MINUTE), last_attempt: 0 });
+      const arrived = record(1, { retry_status: 'SUCCESS' });
+      expect(decided({ row: sending, content: { is_copy: false, life: 2 }, records: [arrived] })).toMatchObject({
+        ...{ do: 'ask', why: 'put_anew' },
+        row: { send_status: 'SUCCESS', next_life: 2 },
+      });
+    });
+
     it('is left to a person where nobody knows of which life its records are', () => {
       expect(decided({ row, content: LIVE, records: [moment] })).toEqual(notTakenIn);
       const lost = { records_survived: false, content: { is_copy: true } };
