@@ -27,10 +27,7 @@ export function storedSequence({ image_sequence }: Readonly<Record<string, Attri
   return image_sequence?.N ?? image_sequence?.S?.replace(/^0+/, '') ?? '0';
 }
 
-/**
- * Neither content of a later image or life is stored, nor an erased one. A text stands for a larger number than any that
- * is stored as one.
- */
+/** No content of a later image or life is replaced, nor an erased one. A text counts as more than any number stored. */
 export function notLater(sequence: string, life?: number): readonly Guard[] {
   const value = sequenceValue(sequence);
   const kept: Guard = [

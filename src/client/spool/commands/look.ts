@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { choice } from '../../../terminal/command.ts';
 import { OperatorError } from '../../../terminal/errors.ts';
 import { printList, printResult } from '../../../terminal/output.ts';
@@ -17,7 +18,8 @@ export const addSpoolList = onSpool({
     const now = session.clock();
     const folders = (['spool', 'failed'] as const).filter((name) => folder === undefined || name === folder);
     const files = (await Promise.all(folders.map((name) => spool.list(name)))).flat().map(fileView);
-    const none = `Nothing is in ${folders.map((name) => spool.folders[name]).join(' or ')}: nothing to do.`;
+    const placeOf = (at: string) => (existsSync(at) ? at : `${at} (not there)`);
+    const none = `Nothing is in ${folders.map((name) => placeOf(spool.folders[name])).join(' or ')}: nothing to do.`;
     printList(session, { files }, files, none, [
       'folder',
       'file',

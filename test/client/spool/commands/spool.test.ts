@@ -195,6 +195,7 @@ describe('spool list and show', () => {
       err: expect.stringContaining(`There is no file nothing.spool in ${directory()} or`),
     });
     expect((await ops(['list'])).err).toMatch(/nothing to do/);
+    expect((await ops(['list', '--failed-dir', '/typo'])).err).toContain(' or /typo (not there): nothing to do');
   });
 });
 
