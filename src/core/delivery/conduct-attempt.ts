@@ -73,10 +73,7 @@ export async function conductAttempt(attempt: Attempt<'claimed'>, deps: ConductD
   return { ...attempt, started, ended, outcome: { kind: 'sent', result, provider_down, paced: admission.paced } };
 }
 
-/**
- * Whether the reason not to send belongs to earlier content of the row. Its writer has put in new content since, for
- * which attempts and window start anew.
- */
+/** Whether the reason not to send is of earlier content: its writer has put in new one, with attempts of its own. */
 function isReplaced(row: NotificationRow, reason: ErrorType): boolean {
   if (reason === 'CANCELLED') return false;
   return reason === row.give_up ? mayArrive(row) : hasContent(row);

@@ -37,9 +37,9 @@ export class LaneRooms {
 
   constructor(bound: LaneBound, known: Readonly<Record<string, LaneState>> = {}) {
     this.#bound = bound;
-    const lanes = Object.entries(known);
-    this.#lanes = new Map(lanes.map(([lane, state]) => [lane, { ...state }]));
-    this.#earlier = new Map(lanes.map(([lane, { messages, before }]) => [lane, messages - before]));
+    this.#lanes = new Map(Object.entries(known).map(([lane, state]) => [lane, { ...state }]));
+    // All until the first look: Lambda may repeat a part that died, which had sent more.
+    this.#earlier = new Map(Object.keys(known).map((lane) => [lane, Number.POSITIVE_INFINITY]));
   }
 
   /** Begins with what the lane holds now. */
@@ -91,7 +91,8 @@ export class LaneRooms {
 
   /** Messages of which this part of the sweep does not know whose they are. */
   unknown(lane: string): { readonly before: number; readonly own: number } {
-    return { before: this.#lanes.get(lane)?.before ?? 0, own: this.#earlier.get(lane) ?? 0 };
+    const { messages = 0, before = 0 } = this.#lanes.get(lane) ?? {};
+    return { before, own: Math.min(messages - before, this.#earlier.get(lane) ?? 0) };
   }
 
   /** Learns how much the lane takes. One that has become empty may take more than it had: its limit at least doubles. */
@@ -103,7 +104,7 @@ export class LaneRooms {
     const limit = messages === 0 ? Math.max(measured, state.limit * 2) : (measured + state.limit) / 2;
     const leftOf = (first: number) => Math.min(messages, Math.max(0, first - taken));
     const before = leftOf(state.before);
-    this.#earlier.set(lane, leftOf(state.before + this.unknown(lane).own) - before);
+    this.#earlier.set(lane, leftOf(state.before + (this.#earlier.get(lane) ?? 0)) - before);
     this.#lanes.set(lane, {
       ...state,
       limit: Math.max(this.#bound.least, Math.ceil(limit)),

@@ -49,10 +49,10 @@ export class TopUp {
     this.#swept = swept;
     this.#dispatcher = dispatcher;
     this.#deps = deps;
-    this.#looked = deps.clock().getTime();
     const { rooms } = swept;
     this.#inherited = new Set([...rooms.waiting(), ...rooms.names().filter((lane) => rooms.unknown(lane).own > 0)]);
     for (const lane of rooms.waiting()) this.#places.set(lane, BEGINNING);
+    this.#looked = this.#inherited.size > 0 ? 0 : deps.clock().getTime();
   }
 
   /** @param lanes those with rows of the round that did not fit */
@@ -93,7 +93,8 @@ export class TopUp {
     const before = new Map([...open].map((one) => [one, rooms.unknown(one).before]));
     // What this part of the sweep has sent from the place on it knows.
     const isFirst = (lane: string) => this.#inherited.has(lane) && from === BEGINNING;
-    const ownOf = (lane: string) => (isFirst(lane) ? rooms.unknown(lane).own : this.#left.get(lane)) ?? 0;
+    const leftOf = (lane: string) => (isFirst(lane) ? Number.POSITIVE_INFINITY : (this.#left.get(lane) ?? 0));
+    const ownOf = (lane: string) => Math.min(rooms.unknown(lane).own, leftOf(lane));
     const own = new Map([...open].map((one) => [one, ownOf(one)]));
     let left = own;
     const goOn = (lane: string, place: Place) => {

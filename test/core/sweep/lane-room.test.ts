@@ -102,8 +102,11 @@ describe('the limit of a lane', () => {
     // 20 in seven seconds: 172 per minute, rounded up.
     expect(rooms.state()['lane']).toEqual({ limit: 136, messages: 50, before: 10, at: 7_000, held: 1 });
     const later = new LaneRooms(BOUND, rooms.state());
-    for (let i = 0; i < 10; i++) later.take('lane');
     expect(later.unknown('lane')).toEqual({ before: 10, own: 40 });
+    // A try of the same part that died had sent ten.
+    later.measure('lane', 60, 8_000);
+    expect(later.unknown('lane')).toEqual({ before: 10, own: 50 });
+    for (let i = 0; i < 10; i++) later.take('lane');
     // Those of the part before it next, and its own last.
     later.measure('lane', 25, 14_000);
     expect(later.unknown('lane')).toEqual({ before: 0, own: 15 });

@@ -107,6 +107,12 @@ describe('the lanes of a sweep that goes on', () => {
     expect(ids.length).toBeGreaterThan(600);
   });
 
+  it('know of the messages that a try of the same part had sent before it died', async () => {
+    const { look, sent } = looking({ held: 1_200, messages: 100, rows: 1_200 });
+    for (const left of [500, 250]) await look(undefined, left);
+    expect(sent[0]?.message.log_id).toBe('log-250');
+  });
+
   it('are searched for while they are empty, and no more once all rows were met', async () => {
     expect(await looking({ held: 0, messages: 0 }).look()).toEqual({ sent: 400, asked: [['email']] });
     expect(await looking({ held: 0, messages: 0 }).look(new Set())).toEqual({ sent: 0, asked: [] });

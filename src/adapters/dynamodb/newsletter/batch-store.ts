@@ -82,7 +82,7 @@ function toBatch(item: Item): Batch {
 
 /** Columns of a state that are absent while they are empty: most states are small for most of their life. */
 const MAPS = ['reasons', 'tries', 'unanswered', 'message_ids', 'processed'] as const;
-const SINGLE = ['call', 'processed_at', 'uncertain_at'] as const;
+const SINGLE = ['call', 'processed_at', 'uncertain_at', 'refused_at'] as const;
 const OPTIONAL = [...MAPS, ...SINGLE] as const;
 
 export interface ChunkStoreOptions {

@@ -23,6 +23,7 @@ interface Entry {
   readonly tries?: number | undefined;
   readonly unanswered?: string | undefined;
   readonly message_id?: string | undefined;
+  readonly refused_at?: string;
 }
 
 export function placesOf(states: string, code: RecipientCode): number[] {
@@ -78,14 +79,9 @@ export const isLateRefusal = (reason: string | undefined): reason is string =>
   reason !== undefined && LATE_REFUSALS.includes(reason);
 
 function answeredEntry(state: ChunkState, outcome: EntryOutcome, call_id: string): Entry {
-  const { n, message_id } = outcome;
-  const wasRefused = isLateRefusal(state.reasons[n]);
-  const known = message_id ?? (wasRefused ? undefined : state.message_ids[n]);
   // An older call of the recipient turned out to be accepted while this one was open.
-  if (known !== undefined) return submitted(known);
-  const next = unaccepted(outcome, call_id);
-  // As long as the reason is that of a mail that was refused late, the id is that mail's.
-  return { ...next, ...(wasRefused && 'reason' in next && { message_id: undefined }) };
+  const known = outcome.message_id ?? state.message_ids[outcome.n];
+  return known === undefined ? unaccepted(outcome, call_id) : submitted(known);
 }
 
 function unaccepted(outcome: EntryOutcome, call_id: string): Entry {
@@ -174,23 +170,26 @@ export interface Rejection {
   readonly sent_at?: string | undefined;
 }
 
-/** Events show that nothing was sent after all, although the provider accepted it. */
+/** Events show that nothing was sent after all, although the provider accepted it. An older mail's event comes twice. */
 export function rejectSubmitted(state: ChunkState, rejections: ReadonlyMap<number, Rejection>): NextState | undefined {
   const entries = new Map<number, Entry>();
-  for (const [n, { reason, message_id }] of rejections) {
+  for (const [n, { reason, message_id, sent_at }] of rejections) {
     const [code, id] = [state.states[n], state.message_ids[n]];
-    // Its id, or that of the mail before, which was refused late.
-    const isOther = message_id && id && (message_id === id) === isLateRefusal(state.reasons[n]);
-    if (isOther || (code !== CODE.submitted && code !== CODE.uncertain)) continue;
-    entries.set(n, { code: CODE.failed, reason, ...(message_id !== undefined && { message_id }) });
+    const isOld = sent_at !== undefined && sent_at <= (state.refused_at?.[n] ?? '');
+    const isOther = message_id !== undefined && (id ?? message_id) !== message_id;
+    if (isOld || isOther || (code !== CODE.submitted && code !== CODE.uncertain)) continue;
+    entries.set(n, { code: CODE.failed, reason, ...(sent_at && { refused_at: sent_at }) });
   }
   return withEntries(state, entries);
 }
 
-/** Who was refused late with everybody is sent to again. The reason tells that mail's id from that of the next one. */
+/** Who was refused late with everybody is sent to again. */
 export function returnRefused(state: ChunkState, wasRefused: (n: number) => boolean): NextState | undefined {
   const places = placesOf(state.states, CODE.failed).filter(wasRefused);
-  return withEntries(state, new Map(places.map((n) => [n, { code: CODE.pending, tries: undefined }])));
+  return withEntries(
+    state,
+    new Map(places.map((n) => [n, { code: CODE.pending, tries: undefined, message_id: undefined }])),
+  );
 }
 
 /** An operator's decision about uncertain recipients that no one has decided about yet. */
@@ -220,8 +219,10 @@ function withEntries(state: ChunkState, entries: ReadonlyMap<number, Entry>): Ne
     unanswered: withValues(state.unanswered, entries, 'unanswered'),
     message_ids: withValues(state.message_ids, entries, 'message_id'),
   };
+  const refused_at = withValues(state.refused_at ?? {}, entries, 'refused_at');
   return {
     ...changed,
+    ...(Object.keys(refused_at).length > 0 && { refused_at }),
     ...(call && states.includes(CODE.claimed) && { call }),
     ...(uncertain_at && states.includes(CODE.uncertain) && { uncertain_at }),
   };

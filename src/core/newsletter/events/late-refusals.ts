@@ -89,11 +89,11 @@ function changeFor(
 ) {
   const now = clock();
   const at = now.toISOString();
-  if (status === 'failed') return undefined;
+  if (status === 'failed') return everybody && { set: { refused_late: { ...everybody, until: at } } };
   if (cancelled_at !== undefined) return everybody || isLeft ? withNextAt({ status: 'submitting' }, at) : undefined;
   if (everybody === undefined) {
-    const isOver = hold?.late || (isLeft && status === 'submitted');
-    return isOver ? withNextAt({ status: 'submitting' }, at, ['hold']) : undefined;
+    if (!hold?.late && !isLeft) return undefined;
+    return withNextAt({ status: 'submitting' }, at, hold?.late ? ['hold'] : []);
   }
   const { reason } = everybody;
   const message = `${reason}, by events after it had accepted the mails`;
@@ -117,8 +117,8 @@ async function returnAll(email_id: string, reason: string, deps: LateRefusalDeps
 export function belatedIn(state: ChunkState, rejections: ReadonlyMap<number, Rejection>, email: Email | undefined) {
   const { reason: everybodys, from, until } = email?.refused_late ?? { reason: '', from: '', until: '' };
   return (n: number): boolean => {
-    const { reason, message_id = '', sent_at = '' } = rejections.get(n) ?? {};
-    const isIts = reason === state.reasons[n] && message_id === state.message_ids[n];
+    const { reason, sent_at = '' } = rejections.get(n) ?? {};
+    const isIts = reason === state.reasons[n] && sent_at === state.refused_at?.[n];
     return isIts && reason === everybodys && sent_at > from && sent_at <= until;
   };
 }

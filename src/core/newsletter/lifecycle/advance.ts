@@ -148,8 +148,8 @@ const idle = (): Plan => ({ change: withNextAt({}, undefined), given: {} });
 export function endOf(email: Email, batches: readonly Batch[], now: Date): Change<Email> {
   const failed = sentBatches(batches).filter(({ status }) => status === 'failed');
   const waited = ['next_batch', 'next_batch_at', 'hold', 'refusals', 'silence', 'hung_at'] as const;
-  const over = [...LEASE, ...waited] as const;
   const counts = countsOf(email, batches);
+  const over = [...LEASE, ...waited, ...(counts.failed > 0 ? [] : (['failed_recipients'] as const))] as const;
   const failed_recipients = counts.failed > 0 && { failed_recipients: counts.failed };
   const ended = { paused: false, slots: {}, ended_counts: { ...counts }, ...failed_recipients } as const;
   if (email.cancelled_at !== undefined)

@@ -5,7 +5,7 @@ import { isoAfter } from '../../model/time.ts';
 import { acceptUncertain, afterDecision, type NextState, undecidedIn } from '../accounting/chunk-changes.ts';
 import { changeState, countChunks, refreshBatch, sentBatches } from '../accounting/counts.ts';
 import { type Batch, type ChunkState, placeInBatch } from '../model/batch.ts';
-import { hasBit } from '../model/batch-events.ts';
+import { showsMail } from '../model/batch-events.ts';
 import type { Email } from '../model/email.ts';
 import type { Resolution, SendMessage } from '../model/email-message.ts';
 import type { BatchStore, ChunkStore, EventStore } from '../model/ports.ts';
@@ -206,7 +206,7 @@ async function decide(
   if (meant.length === 0) return 0;
   const { bits } = await deps.events.read(email_id, batch_id);
   for (const state of meant) {
-    const accepted = (n: number) => hasBit(bits.accepted, placeInBatch(state.chunk, n));
+    const accepted = (n: number) => showsMail({ bits }, placeInBatch(state.chunk, n));
     const known = await changeState(state, (found) => acceptUncertain(found, accepted), deps);
     let decided = 0;
     await changeState(

@@ -190,6 +190,8 @@ export interface ChunkState extends ChunkKey {
   readonly unanswered: Readonly<Record<string, string>>;
   /** The provider's message ids, by place in the chunk. */
   readonly message_ids: Readonly<Record<string, string>>;
+  /** When the newest mail was sent that was refused late, by place in the chunk: its events come again. */
+  readonly refused_at?: Readonly<Record<string, string>>;
   /** The open call: present while entries are claimed. A chunk has one open call at most. */
   readonly call?: Call;
   /** Time of the last recorded call; `processedAt` tells that of a recipient (the source's processed_at). */

@@ -16,6 +16,7 @@ import { chunkState } from '../../../support/newsletter/job-rows.ts';
 
 const AT = '2026-03-01T10:00:00.000Z';
 const LATER = '2026-03-01T10:01:00.000Z';
+const LATEST = '2026-03-01T10:02:00.000Z';
 
 function changed(state: ChunkState, next: NextState | undefined): ChunkState {
   expect(next, 'something changes').toBeDefined();
@@ -162,9 +163,11 @@ describe('an outcome that comes late', () => {
 
   it('sends to those again who were refused late with everybody, and takes no older mail for the next one', () => {
     const [reason, message_id] = ['rendering_failure', 'first'];
+    const first = new Map([[0, { reason, message_id, sent_at: LATER }]]);
+    const next = new Map([[0, { reason, message_id: 'second', sent_at: LATEST }]]);
     const answered = outcome([{ n: 0, state: 'submitted', message_id }]);
     const sent = changed(claimed(), applyOutcome(claimed(), answered));
-    const refused = changed(sent, rejectSubmitted(sent, new Map([[0, { reason, message_id }]])));
+    const refused = changed(sent, rejectSubmitted(sent, first));
     const back = changed(
       refused,
       returnRefused(refused, () => true),
@@ -177,22 +180,19 @@ describe('an outcome that comes late', () => {
       changed(open, applyOutcome(open, outcome([{ n: 0, state, ...(id && { message_id: id }) }], 'call-2')));
     expect(again('pending').states[0], 'refused this time').toBe('.');
     const lost = again('uncertain');
-    const late = (id: string) => rejectSubmitted(lost, new Map([[0, { reason, message_id: id }]]));
-    expect(
-      late(message_id),
-      'a repeated event of the first mail, while the answer to the second is lost',
-    ).toBeUndefined();
-    expect(late('second')).toMatchObject({ message_ids: { 0: 'second' } });
+    expect(rejectSubmitted(lost, first), 'a repeated event, while the second answer is lost').toBeUndefined();
+    expect(rejectSubmitted(changed(lost, afterDecision(lost, 'leave')), first)).toBeUndefined();
+    expect(rejectSubmitted(lost, next)).toMatchObject({ reasons: { 0: reason }, refused_at: { 0: LATEST } });
     const second = again('submitted', 'second');
     expect(second).toMatchObject({ reasons: {}, message_ids: { 0: 'second' } });
-    expect(rejectSubmitted(second, new Map([[0, { reason, message_id }]])), 'a repeated event').toBeUndefined();
-    const twice = changed(second, rejectSubmitted(second, new Map([[0, { reason, message_id: 'second' }]])));
+    expect(rejectSubmitted(second, first), 'a repeated event').toBeUndefined();
+    const twice = changed(second, rejectSubmitted(second, next));
     const waiting = changed(
       twice,
       returnRefused(twice, () => true),
     );
     expect(applyOutcome(waiting, answered), 'the first call is told again, after the second one').toBeUndefined();
-    expect(rejectSubmitted(second, new Map([[0, { reason, message_id: 'second' }]]))).toMatchObject({
+    expect(rejectSubmitted(second, next)).toMatchObject({
       reasons: { 0: reason },
     });
   });

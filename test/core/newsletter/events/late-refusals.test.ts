@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { applyEvents } from '../../../../src/core/newsletter/events/apply-events.ts';
 import { lateAfter, refusedLate } from '../../../../src/core/newsletter/events/late-refusals.ts';
+import { endOf } from '../../../../src/core/newsletter/lifecycle/advance.ts';
 import type { NewsletterEvent } from '../../../../src/core/newsletter/model/batch-events.ts';
+import type { Email } from '../../../../src/core/newsletter/model/email.ts';
 import { DEFAULT_JOB_LIMITS } from '../../../../src/core/newsletter/model/job-limits.ts';
 import { MemoryChunks, MemoryEmails } from '../../../../tools/simulation/twins/newsletter-items.ts';
 import { batchFor, chunkOf, chunkState, emailContent, emailRow } from '../../../support/newsletter/job-rows.ts';
@@ -57,12 +59,12 @@ describe('whether everybody was refused late', () => {
 describe('a mail that was refused with everybody, and told of when mails go on again', () => {
   const prepared = { recipients: 6, excluded: 0, excluded_by_reason: {}, batches: 1, at: at(0) };
 
-  async function mailing() {
+  async function mailing(status: Email['status'] = 'submitted') {
     let now = at(9);
     const tables = new MemoryEmails(() => new Date(now));
     const chunks = new MemoryChunks();
     const state = chunkState('ssssss', { message_ids: Object.fromEntries([...'012345'].map((n) => [n, `id ${n}`])) });
-    await tables.emails.create(emailRow({ status: 'submitted', prepared }), emailContent());
+    await tables.emails.create(emailRow({ status, prepared }), emailContent());
     await tables.batches.put(batchFor([state], { status: 'submitted' }));
     await chunks.store.put([{ chunk: chunkOf(6), state }]);
     const deps = {
@@ -74,25 +76,46 @@ describe('a mail that was refused with everybody, and told of when mails go on a
       limits: { ...DEFAULT_JOB_LIMITS, refused_recipients: 3 },
     };
     const tell = (...events: NewsletterEvent[]) => applyEvents('email-1', '00000', events, deps);
+    const set = async (changes: Partial<Email>) => {
+      const email = await tables.emails.read('email-1');
+      return email && tables.emails.change(email, { set: changes });
+    };
     const read = async () => ({
       states: (await chunks.store.readState(place))?.states,
       email: await tables.emails.read('email-1'),
     });
     await tell(rejected(0, 4), rejected(1, 5), rejected(2, 6));
-    expect(await read()).toMatchObject({ states: '...sss', email: { status: 'submitting', hold: { late: true } } });
+    expect((await read()).states).toBe('...sss');
+    if (status === 'failed') await set({ status: 'submitting' });
+    else expect((await read()).email).toMatchObject({ status: 'submitting', hold: { late: true } });
     now = at(20);
     await tell(delivered(3, 15));
     expect((await read()).email).not.toHaveProperty('hold');
-    return { tell, read, deps };
+    return { tell, read, set, tables };
   }
   const ofMail = (event: NewsletterEvent, message_id: string) => ({ ...event, message_id });
 
   it('is sent to again, once', async () => {
-    const { tell, read, deps } = await mailing();
-    const email = await deps.emails.read('email-1');
-    if (email !== undefined) await deps.emails.change(email, { set: { status: 'submitted' } });
+    const { tell, read, set } = await mailing();
+    await set({ status: 'submitted' });
     await tell(ofMail(rejected(4, 7), 'id 4'));
     expect(await read()).toMatchObject({ states: '...s.s', email: { status: 'submitting' } });
+  });
+
+  it('is sent to again where the email had failed and goes on', async () => {
+    const { tell, read } = await mailing('failed');
+    await tell(ofMail(rejected(4, 7), 'id 4'));
+    expect((await read()).states).toBe('...s.s');
+  });
+
+  it('is not forgotten by an end that was decided before', async () => {
+    const { tell, read, tables } = await mailing();
+    const { email } = await read();
+    if (email === undefined) throw new Error('There is no email.');
+    await tell(ofMail(rejected(4, 7), 'id 4'));
+    const end = endOf(email, await tables.batches.list('email-1'), new Date(at(21)));
+    expect(await tables.emails.change(email, end)).toBeUndefined();
+    expect((await read()).email).toMatchObject({ status: 'submitting', next_at: at(20) });
   });
 
   it.each<[string, NewsletterEvent]>([

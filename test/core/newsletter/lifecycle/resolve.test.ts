@@ -294,3 +294,18 @@ describe('a resend while events may still tell', () => {
     },
   );
 });
+
+it.each([
+  ['resend', '..'],
+  ['leave', 'uu'],
+] as const)(
+  '%s: that SES accepted a mail which it refused late says nothing of the next one',
+  async (action, expected) => {
+    const world = await uncertainWorld(1, 1);
+    const row = await world.tables.events.read('email-1', '00000');
+    await world.tables.events.change(row, { bits: { accepted: new Uint8Array([1]), rejected: new Uint8Array([1]) } });
+    await resolveEmail('email-1', action, world.deps());
+    await runMessages(world);
+    expect(await world.states('00000')).toBe(expected);
+  },
+);
