@@ -83,8 +83,8 @@ async function takeContents(items: readonly ContentItem[], { state, run }: Work)
   for (const item of missing) {
     const row = rows.get(idOf(item));
     const erased_at = typeof row?.['erased_at'] === 'string' ? row['erased_at'] : undefined;
-    // Sent by a row of a later life, it would go to the recipient that its writer has replaced.
-    if (erased_at === undefined && Number(row?.['life'] ?? 0) > Number(item['life'] ?? 0)) {
+    // Sent by a row of a later life, or that comes back, it would go to the recipient that its writer has replaced.
+    if (erased_at === undefined && Number(row?.['next_life'] ?? row?.['life'] ?? 0) > Number(item['life'] ?? 0)) {
       // With the log alive, all rows without a content are named at the end.
       if (run.ports.copies.rows !== undefined) askAbout(item, 'content_lost', state);
       continue;

@@ -45,6 +45,17 @@ it('brings back no word about a recipient who was corrected since', async () => 
   expect(retryLog.get('log-1#3')).toMatchObject(said('bob@example.com'));
 });
 
+it.each([
+  ['sends', { life: 3 }],
+  ['may send, if it comes back,', { send_status: 'SUCCESS', next_life: 3 }],
+] as const)('brings back no content of a former recipient that a row %s by a later one', async (_, row) => {
+  const former = { recipient: 'r', body: 'b', format: 'PLAIN', tenant_id: 'tenant-1', life: 2 } as const;
+  const [content, log] = [new Map(), new Map([['log-1', { ...dueRow(row) }]])];
+  const copies = { content: new Map([['log-1', former]]) };
+  await restore(newRestore(), { ...RUN, ports: memoryRestore({ log, content, retryLog: new Map() }, copies) });
+  expect(content.size).toBe(0);
+});
+
 /** RetryLog alone is lost, and gets back one record as it was before. @returns it */
 async function refilled(row: Parameters<typeof dueRow>[0], was: Parameters<typeof retryRecord>[0]) {
   const record = retryRecord({ retry_attempt: 1, retry_log_id: 'log-1#1', ...was });
