@@ -31,8 +31,9 @@ const SUITES: Readonly<Record<string, Suite>> = {
   },
   local: { folders: ['test/local', 'test/flow'], options: ['--project=local'] },
   incidents: {},
-  // One file after the other, because they measure time.
+  // One file after the other: they measure time, or the first one installs what all of them run.
   realtime: { options: ['--no-file-parallelism'] },
+  packages: { options: ['--no-file-parallelism'] },
   upgrade: {
     missing: () =>
       succeeds('git', 'cat-file', '-e', `${process.env['UPGRADE_FROM']}^{commit}`)
@@ -41,7 +42,6 @@ const SUITES: Readonly<Record<string, Suite>> = {
     optional: true,
   },
   browser: { missing: () => (findChromium() === undefined ? NO_CHROMIUM : undefined), optional: true },
-  packages: {},
   tools: {},
   clients: {},
   // The storage contracts run on the emulator's DynamoDB, too.
