@@ -186,7 +186,7 @@ function chunkSuite(chunks: () => ChunkStore): void {
       await chunks().put([{ chunk: chunkOf(2, { email_id }), state }]);
       const call = { call_id: 'a', entries: [0], until: '2026-03-01T10:00:00.000Z' };
       const { email_id: _, batch_id: __, chunk: ___, version: ____, ...columns } = state;
-      const open = { states: '>.', call, uncertain_at: call.until };
+      const open = { states: '>.', call, uncertain_at: call.until, refused_at: { 1: call.until } };
       const claimed = await chunks().change(state, { ...columns, ...open });
       expect(claimed).toEqual({ ...state, version: 2, ...open });
       expect(await chunks().change(state, { ...columns, ...open })).toEqual(claimed);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { messageFor, type QueuedMessage, queuedFor } from '../../../src/core/model/queue-message.ts';
-import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
+import { DEFAULT_RETRY_POLICY, PRIORITY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import { isWalked, type SweepCursor, type SweepDeps, sweep } from '../../../src/core/sweep/sweep.ts';
 import { MemoryTables } from '../../../tools/simulation/twins/memory-tables.ts';
@@ -84,24 +84,33 @@ describe('a scheduled sweep', () => {
     expect(figures().duplicates).toBeLessThan(50);
   });
 
-  it('leaves out rows of a full lane whose messages wait in it, and sends those whose message was lost', async () => {
-    const noted = rows('n', 300, { priority: 'urgent' }).map((one) => ({
-      ...one,
-      ...queuedFor(one.work_at ?? '', { priority: 'urgent' }, T0),
-    }));
-    const lost = noted.slice(100, 105).map(({ log_id }) => log_id);
-    const { run, sent, deps, lane, figures } = setUp(noted, 2, {});
-    const waiting = noted.filter(({ log_id }) => !lost.includes(log_id));
-    await deps.lanes.send(
-      waiting.map((one) => ({ message: messageFor(one, one.work_at ?? '', 'x'), delay_seconds: 0 })),
-    );
-    await run({
-      ...deps,
-      lanes: { ...deps.lanes, backlog: async (_, name) => (name === 'express' ? lane.length : 0) },
-    });
-    expect(sent.slice(waiting.length)).toEqual(expect.arrayContaining(lost));
-    expect(figures().duplicates).toBeLessThanOrEqual(10);
-  });
+  it.each([
+    ['expected', 'urgent', T0],
+    ['queued', 'normal', new Date(iso(-SECOND))],
+  ] as const)(
+    'leaves out %s rows of a full lane whose messages wait in it, and sends those whose message was lost',
+    async (_, priority, noted_at) => {
+      const noted = rows('n', 300, { priority }).map((one) => ({
+        ...one,
+        ...queuedFor(one.work_at ?? '', { priority }, noted_at),
+      }));
+      const lost = noted.slice(100, 105).map(({ log_id }) => log_id);
+      const { run, sent, deps, lane, figures } = setUp(noted, 2, {});
+      const waiting = noted.filter(({ log_id }) => !lost.includes(log_id));
+      await deps.lanes.send(
+        waiting.map((one) => ({ message: messageFor(one, one.work_at ?? '', 'x'), delay_seconds: 0 })),
+      );
+      await run({
+        ...deps,
+        lanes: {
+          ...deps.lanes,
+          backlog: async (_, name) => (name === PRIORITY_POLICY[priority].lane ? lane.length : 0),
+        },
+      });
+      expect(sent.slice(waiting.length)).toEqual(expect.arrayContaining(lost));
+      expect(figures().duplicates).toBeLessThanOrEqual(10);
+    },
+  );
 
   it('learns within seconds that a lane is fast, so that the lane hardly waits', async () => {
     const { run, sent, elapsed } = setUp(rows('n', 6_000), 200);

@@ -113,6 +113,12 @@ describe('the lanes of a sweep that goes on', () => {
     expect(sent[0]?.message.log_id).toBe('log-250');
   });
 
+  it('are left to the refill that fills them, unless they are empty', async () => {
+    const { look } = looking({ held: 300, messages: 100 });
+    expect(await look(new Set([LANE]))).toMatchObject({ sent: 0 });
+    expect(await look(new Set([LANE]), 0)).toMatchObject({ sent: 400 });
+  });
+
   it('are searched for while they are empty, and no more once all rows were met', async () => {
     expect(await looking({ held: 0, messages: 0 }).look()).toEqual({ sent: 400, asked: [['email']] });
     expect(await looking({ held: 0, messages: 0 }).look(new Set())).toEqual({ sent: 0, asked: [] });

@@ -170,7 +170,7 @@ export interface Rejection {
   readonly sent_at?: string | undefined;
 }
 
-/** Events show that nothing was sent after all, although the provider accepted it. An older mail's event comes twice. */
+/** Events show that nothing was sent after all, although the provider accepted it. Those of an older mail say nothing. */
 export function rejectSubmitted(state: ChunkState, rejections: ReadonlyMap<number, Rejection>): NextState | undefined {
   const entries = new Map<number, Entry>();
   for (const [n, { reason, message_id, sent_at }] of rejections) {
